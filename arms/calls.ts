@@ -6,20 +6,6 @@ import type { ArmFailure, ArmRequest, ArmResult } from "./arm.ts";
 
 type Ending = "cancelled" | "deadline";
 
-export interface Calls {
-  /**
-   * Runs `call` once a slot is free. `ending`: aborted when no result is needed, endedFailure()
-   * says why. Without a free slot `onWait` runs first; it must not throw.
-   */
-  run(
-    request: ArmRequest,
-    signal: AbortSignal,
-    call: (ending: AbortSignal) => Promise<ArmResult>,
-    onWait?: (over: AbortSignal) => void,
-  ): Promise<ArmResult>;
-  close(): void;
-}
-
 /** Milliseconds; a timer for longer would be over at once. */
 export const longestTimer = 2 ** 31 - 1;
 
@@ -29,7 +15,7 @@ interface Waiting {
 }
 
 /** weightOf: a tenant's share of the turns, 1 by default. */
-export function createCalls(concurrency: number, weightOf?: (tenant: string) => number): Calls {
+export function createCalls(concurrency: number, weightOf?: (tenant: string) => number) {
   const waiting = createFairQueue<Waiting>(weightOf);
   const open = new Set<AbortController>();
   let active = 0;
@@ -62,6 +48,10 @@ export function createCalls(concurrency: number, weightOf?: (tenant: string) => 
       queueMicrotask(beginNext);
     });
 
+  /**
+   * Runs `call` once a slot is free. `ending`: aborted when no result is needed, endedFailure()
+   * says why. Without a free slot `onWait` runs first; it must not throw.
+   */
   async function run(
     request: ArmRequest,
     signal: AbortSignal,

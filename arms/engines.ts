@@ -7,18 +7,14 @@ import { followMembers, type Members } from "./openai/replicas/members.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import { isEndpoint, type EndpointArmConfig } from "../config/sections/arms.ts";
 
-export interface Engines {
-  /** Mean of the arm's replicas that report; undefined: none does. 1: full. */
-  utilisation(arm: ArmConfig): number | undefined;
-  stop(): void;
-}
+export type Engines = ReturnType<typeof openEngines>;
 
 /** `own`: replicas of an arm that this process calls; others are followed while in force. */
 export function openEngines(
   configured: () => readonly ArmConfig[],
   log: Logger,
   own: (arm: string) => readonly Pick<ReplicaState, "engine">[] | undefined = () => undefined,
-): Engines {
+) {
   const followed = new Map<ArmConfig, Members>();
   let inForce: readonly ArmConfig[] = [];
 
@@ -40,14 +36,15 @@ export function openEngines(
   };
 
   return {
-    utilisation(arm) {
+    /** Mean of the arm's replicas that report; undefined: none does. 1: full. */
+    utilisation(arm: ArmConfig): number | undefined {
       closeGone();
       if (!isEndpoint(arm) || !reports(arm)) return undefined;
       const loads = loadsOf(arm);
       if (loads.length === 0) return undefined;
       return loads.reduce((sum, load) => sum + engineUtilisation(load), 0) / loads.length;
     },
-    stop() {
+    stop(): void {
       for (const members of followed.values()) members.close();
     },
   };

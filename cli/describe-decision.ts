@@ -61,11 +61,8 @@ export function describeDecision(
   return lines;
 }
 
-export function describeExamples({
-  decision,
-  examples,
-  trial,
-}: Pick<Conversation, "decision" | "examples" | "trial">): string[] {
+export function describeExamples(conversation: Pick<Conversation, "decision" | "examples" | "trial">): string[] {
+  const { decision, examples, trial } = conversation;
   const lines: string[] = [];
   const score = decision?.arms.find(({ arm }) => arm === decision.arm);
   const shown = score?.examples ?? [];

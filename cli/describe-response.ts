@@ -46,11 +46,8 @@ export function describeAlternative(alternative: NonNullable<Conversation["alter
   ];
 }
 
-export function describeFeedback({
-  feedback,
-  reward,
-  admission,
-}: Pick<Conversation, "feedback" | "reward" | "admission">): string[] {
+export function describeFeedback(conversation: Pick<Conversation, "feedback" | "reward" | "admission">): string[] {
+  const { feedback, reward, admission } = conversation;
   const lines = ["", pc.bold("feedback")];
   if (feedback.length === 0) lines.push("  none");
   for (const one of feedback) {

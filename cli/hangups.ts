@@ -2,16 +2,9 @@
 // would end the process: while it starts one is kept until the stages run, while it stops none
 // counts. Reloads come one at a time, so that the newest file is in force in the end.
 
-export interface Hangups {
-  /** From now on each signal, and one that came before, calls it. It must not reject. */
-  begin(reload: () => Promise<void>): void;
-  /** The process stops. */
-  end(): void;
-  /** Signals have their default effect again. */
-  close(): void;
-}
+export type Hangups = ReturnType<typeof listenForHangups>;
 
-export function listenForHangups(): Hangups {
+export function listenForHangups() {
   let reload: (() => Promise<void>) | undefined;
   let isAsked = false;
   let isReloading = false;
@@ -30,11 +23,14 @@ export function listenForHangups(): Hangups {
   };
   process.on("SIGHUP", hungUp);
   return {
-    begin(next) {
+    /** From now on each signal, and one that came before, calls it. It must not reject. */
+    begin(next: () => Promise<void>): void {
       reload = next;
       void reloadAll();
     },
-    end: () => void (reload = undefined),
-    close: () => void process.off("SIGHUP", hungUp),
+    /** The process stops. */
+    end: (): void => void (reload = undefined),
+    /** Signals have their default effect again. */
+    close: (): void => void process.off("SIGHUP", hungUp),
   };
 }

@@ -1,17 +1,14 @@
 // Something that is opened once, when first needed; after a failure the next asker tries again.
-export interface Lazily<T> {
-  get(): Promise<T>;
-  opened(): Promise<T> | undefined;
-}
+export type Lazily<T> = ReturnType<typeof lazily<T>>;
 
-export function lazily<T>(open: () => Promise<T>): Lazily<T> {
+export function lazily<T>(open: () => Promise<T>) {
   let opened: Promise<T> | undefined;
   return {
-    get: () =>
+    get: (): Promise<T> =>
       (opened ??= open().catch((error: unknown) => {
         opened = undefined;
         throw error;
       })),
-    opened: () => opened,
+    opened: (): Promise<T> | undefined => opened,
   };
 }

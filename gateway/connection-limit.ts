@@ -3,16 +3,13 @@
 import { createHeldCounts } from "../algorithms/queueing/held-counts.ts";
 import { ApiError } from "./errors.ts";
 
-export interface ConnectionLimit {
-  /** Throws ApiError; call what it returns to release the connection. */
-  take(tenant: string): () => void;
-  open(): number;
-}
+export type ConnectionLimit = ReturnType<typeof createConnectionLimit>;
 
-export function createConnectionLimit(most: number): ConnectionLimit {
+export function createConnectionLimit(most: number) {
   const tenants = createHeldCounts();
   return {
-    take(tenant) {
+    /** Throws ApiError; call what it returns to release the connection. */
+    take(tenant: string): () => void {
       const own = tenants.of(tenant);
       const open = tenants.total();
       if (open >= most)

@@ -4,11 +4,7 @@
 // check it and none stores it. access.ts checks whether the key is still valid.
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-export interface FeedbackTokens {
-  make(allowed: Allowed): string;
-  /** null: it is forged, of another secret, or has ended. */
-  read(token: string): Allowed | null;
-}
+export type FeedbackTokens = ReturnType<typeof createFeedbackTokens>;
 
 export interface Allowed {
   tenant: string;
@@ -29,15 +25,16 @@ const pattern = new RegExp(`^(${mark}[\\w-]{1,4096})\\.([\\w-]{43})$`);
 
 export const isFeedbackToken = (text: string): boolean => text.startsWith(mark);
 
-export function createFeedbackTokens({ secret, lifeMs, now }: FeedbackTokenOptions): FeedbackTokens {
+export function createFeedbackTokens({ secret, lifeMs, now }: FeedbackTokenOptions) {
   const sign = (signed: string): Buffer => createHmac("sha256", secret).update(signed).digest();
   return {
-    make({ tenant, requestId, keyId }) {
+    make({ tenant, requestId, keyId }: Allowed): string {
       const says = JSON.stringify([tenant, requestId, now() + lifeMs, keyId]);
       const signed = mark + Buffer.from(says).toString("base64url");
       return `${signed}.${sign(signed).toString("base64url")}`;
     },
-    read(token) {
+    /** null: it is forged, of another secret, or has ended. */
+    read(token: string): Allowed | null {
       const [, signed, signature] = pattern.exec(token) ?? [];
       if (signed === undefined || signature === undefined) return null;
       if (!timingSafeEqual(sign(signed), Buffer.from(signature, "base64url"))) return null;

@@ -3,20 +3,13 @@
 import { Gauge, Histogram } from "prom-client";
 import { oncePerRegistry, countersOf } from "../runtime/metrics/instruments.ts";
 
-export interface GatewayMetrics {
-  /** Says how many requests wait for their answer, and what is unsent of others, from now on. */
-  holds(open: () => number, unsentBytes: () => number): void;
-  /** A slow reader was disconnected, for all of them together held too much. */
-  cut(): void;
-  /** status: of HTTP, or "gone" for a client that left before its answer was whole. */
-  answered(route: string, status: number | "gone", ms: number): void;
-}
+export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
 
 // To the first byte of nothing but the gateway itself, and to the last of a long stream.
 const secondsBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
 /** The same for the same registry: a gateway that is started again goes on counting. */
-export const createGatewayMetrics = oncePerRegistry((registry): GatewayMetrics => {
+export const createGatewayMetrics = oncePerRegistry((registry) => {
   const registers = [registry];
   const counter = countersOf(registry);
   let waiting = (): number => 0;
@@ -54,12 +47,15 @@ export const createGatewayMetrics = oncePerRegistry((registry): GatewayMetrics =
     "Slow readers disconnected because all together left more than gateway.maxUnsentBytes unread.",
   );
   return {
-    holds(open, unsentBytes) {
+    /** Says how many requests wait for their answer, and what is unsent of others, from now on. */
+    holds(open: () => number, unsentBytes: () => number): void {
       waiting = open;
       unsent = unsentBytes;
     },
-    cut: () => cuts.inc(),
-    answered(route, status, ms) {
+    /** A slow reader was disconnected, for all of them together held too much. */
+    cut: (): void => cuts.inc(),
+    /** status: of HTTP, or "gone" for a client that left before its answer was whole. */
+    answered(route: string, status: number | "gone", ms: number): void {
       answers.inc({ route, status: String(status) });
       seconds.observe({ route }, ms / 1_000);
     },

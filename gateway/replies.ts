@@ -31,17 +31,7 @@ export interface RepliesOptions {
   log: Logger;
 }
 
-export interface Replies {
-  /** The partition for the next request; undefined: none is read yet. */
-  next(): number | undefined;
-  /** Whether this gateway owns a name: one of all gateways does, by its reply partition. */
-  owns(name: string): boolean;
-  /** Gateways that share the load, this one included, as last seen. */
-  gateways(): number;
-  /** joined: requests can be answered, and the brokers said so a short while ago. */
-  health(): { joined: boolean; partitions: number };
-  stop(): Promise<void>;
-}
+export type Replies = Awaited<ReturnType<typeof createReplies>>;
 
 const lookEveryMs = 1_000;
 const countEveryMs = 3_000;
@@ -49,7 +39,7 @@ const countEveryMs = 3_000;
 const awayAfterMs = 15_000;
 
 /** Resolves when the group was joined for the first time. */
-export async function createReplies(options: RepliesOptions): Promise<Replies> {
+export async function createReplies(options: RepliesOptions) {
   const { kafka, codec, topic, deltas, group, instance, sessionTimeoutMs, waiting, onResponse, log } = options;
   const stopping = new AbortController();
   let joined = false;
@@ -138,14 +128,18 @@ export async function createReplies(options: RepliesOptions): Promise<Replies> {
   });
 
   return {
-    next: () => mine[turn++ % mine.length],
-    owns: (name) => partitions > 0 && assigned.includes(kafka.partitionOf(name, partitions)),
-    gateways: () => gateways,
-    health: () => ({
+    /** The partition for the next request; undefined: none is read yet. */
+    next: (): number | undefined => mine[turn++ % mine.length],
+    /** Whether this gateway owns a name: one of all gateways does, by its reply partition. */
+    owns: (name: string): boolean => partitions > 0 && assigned.includes(kafka.partitionOf(name, partitions)),
+    /** Gateways that share the load, this one included, as last seen. */
+    gateways: (): number => gateways,
+    /** joined: requests can be answered, and the brokers said so a short while ago. */
+    health: (): { joined: boolean; partitions: number } => ({
       joined: joined && mine.length > 0 && performance.now() - countedAt < awayAfterMs,
       partitions: mine.length,
     }),
-    async stop() {
+    async stop(): Promise<void> {
       stopping.abort();
       await Promise.all([looking, consumer.stop(), responses.stop(), pieces.stop()]);
     },

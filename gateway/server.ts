@@ -35,13 +35,8 @@ const idleMs = 75_000;
  */
 const backlog = 4_096;
 
-export function createServer({
-  maxBodyBytes,
-  slowReaderMs,
-  unsent,
-  maxConnections = 1_024,
-  log,
-}: ServerOptions): FastifyInstance {
+export function createServer(options: ServerOptions): FastifyInstance {
+  const { maxBodyBytes, slowReaderMs, unsent, maxConnections = 1_024, log } = options;
   const isDue = rarely({ first: 1_000, limit: 600_000 }, () => performance.now());
   const server = fastify({
     logger: false,

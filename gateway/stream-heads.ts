@@ -16,20 +16,9 @@ export interface HeadedPiece<Head> {
   text: string;
 }
 
-export interface StreamHeads<Head> {
-  restart(): void;
-  /** The head of a part's first piece counts. null: it has none. */
-  add(index: number, head: Head | null, text: string): void;
-  /** False: a repeated attempt differs from what was sent. */
-  agree(): boolean;
-  next(): HeadedPiece<Head>[];
-  /** What was sent of a part: its head, and what is left of its final text; null: not sent. */
-  sent(index: number): { head: Head; rest: PrefixGuard["rest"] } | null;
-  /** Whether a part was sent that so many final ones lack. */
-  isBeyond(count: number): boolean;
-}
+export type StreamHeads<Head> = ReturnType<typeof createStreamHeads<Head>>;
 
-export function createStreamHeads<Head>(isSame: (one: Head, other: Head) => boolean): StreamHeads<Head> {
+export function createStreamHeads<Head>(isSame: (one: Head, other: Head) => boolean) {
   /** In their order, from index 0. */
   const parts: Part<Head>[] = [];
   /** Those with something new, so that a piece costs its own length. */
@@ -37,7 +26,7 @@ export function createStreamHeads<Head>(isSame: (one: Head, other: Head) => bool
   let agrees = true;
 
   return {
-    restart() {
+    restart(): void {
       agrees = true;
       touched.clear();
       for (const part of parts) {
@@ -45,7 +34,8 @@ export function createStreamHeads<Head>(isSame: (one: Head, other: Head) => bool
         part.text.restart();
       }
     },
-    add(index, head, text) {
+    /** The head of a part's first piece counts. null: it has none. */
+    add(index: number, head: Head | null, text: string): void {
       if (index === parts.length) parts.push({ received: null, sent: null, text: createPrefixGuard() });
       const part = parts[index];
       if (part === undefined) {
@@ -58,8 +48,9 @@ export function createStreamHeads<Head>(isSame: (one: Head, other: Head) => bool
       agrees &&= part.text.agrees();
       touched.add(index);
     },
-    agree: () => agrees,
-    next() {
+    /** False: a repeated attempt differs from what was sent. */
+    agree: (): boolean => agrees,
+    next(): HeadedPiece<Head>[] {
       if (!agrees) return [];
       const pieces: HeadedPiece<Head>[] = [];
       for (const index of touched) {
@@ -73,10 +64,12 @@ export function createStreamHeads<Head>(isSame: (one: Head, other: Head) => bool
       touched.clear();
       return pieces;
     },
-    sent(index) {
+    /** What was sent of a part: its head, and what is left of its final text; null: not sent. */
+    sent(index: number): { head: Head; rest: PrefixGuard["rest"] } | null {
       const part = parts[index];
       return part === undefined || part.sent === null ? null : { head: part.sent, rest: part.text.rest };
     },
-    isBeyond: (count) => parts.some(({ sent }, index) => sent !== null && index >= count),
+    /** Whether a part was sent that so many final ones lack. */
+    isBeyond: (count: number): boolean => parts.some(({ sent }, index) => sent !== null && index >= count),
   };
 }

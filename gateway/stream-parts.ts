@@ -17,16 +17,8 @@ export interface Parts {
   blocks: readonly BlockPiece[];
 }
 
-export interface StreamParts {
-  take(delta: Pick<Delta, "attempt" | "index" | "text" | "calls" | "blocks">): void;
-  /** What may be sent now and counts as sent. */
-  next(): { text: string; calls: CallPiece[]; blocks: BlockPiece[] };
-  /** What is left to send of the final answer; null: what was sent is not its beginning. */
-  rest(response: Pick<Response, "text" | "passthrough">): Parts | null;
-}
-
 /** native: blocks are sent in place of text and calls, where an answer has them. */
-export function createStreamParts(native = false): StreamParts {
+export function createStreamParts(native = false) {
   const text = createPrefixGuard();
   const calls = createStreamCalls();
   const blocks = createStreamBlocks();
@@ -35,7 +27,7 @@ export function createStreamParts(native = false): StreamParts {
   let isComplete = false;
 
   return {
-    take(delta) {
+    take(delta: Pick<Delta, "attempt" | "index" | "text" | "calls" | "blocks">): void {
       if (delta.index === 0) {
         text.restart();
         calls.restart();
@@ -55,11 +47,13 @@ export function createStreamParts(native = false): StreamParts {
       text.add(delta.text);
       for (const piece of delta.calls) calls.add(piece);
     },
-    next: () =>
+    /** What may be sent now and counts as sent. */
+    next: (): { text: string; calls: CallPiece[]; blocks: BlockPiece[] } =>
       calls.agree() && text.agrees() && blocks.agree()
         ? { text: text.next(), calls: calls.next(), blocks: blocks.next() }
         : { text: "", calls: [], blocks: [] },
-    rest(response) {
+    /** What is left to send of the final answer; null: what was sent is not its beginning. */
+    rest(response: Pick<Response, "text" | "passthrough">): Parts | null {
       const final = native ? nativeAnswer(response) : null;
       const ofText = text.rest(final === null ? response.text : "");
       const ofCalls = calls.rest(final === null ? extraOf(response).message["tool_calls"] : []);

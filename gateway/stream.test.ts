@@ -8,7 +8,9 @@ import { fastify, type FastifyInstance } from "fastify";
 import { afterEach, expect, test, vi } from "vitest";
 import type { Chunks } from "./api/chunks.ts";
 import { aResponse } from "./responses.testing.ts";
-import { openStream, type Stream } from "./stream.ts";
+import { openStream } from "./stream.ts";
+
+type Stream = ReturnType<typeof openStream>;
 
 const chunks: Chunks = {
   begin: (hasContent = true) => (hasContent ? "(" : "["),

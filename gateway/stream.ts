@@ -19,23 +19,10 @@ export interface StreamOptions {
   unsent?: Unsent;
 }
 
-export interface Stream {
-  /** Whether the reader has been told 200; before that an error may have its own status. */
-  hasBegun(): boolean;
-  delta(delta: Delta): void;
-  finish(response: Response): void;
-  fail(error: ApiError): void;
-  /** The reader has gone, or an error was answered in another way. */
-  close(): void;
-}
-
 /** Written at a time, so that a slow reader's progress shows. */
 const pieceBytes = 16_384;
 
-export function openStream(
-  reply: FastifyReply,
-  { heartbeatMs, slowReaderMs, chunks, unsent: all }: StreamOptions,
-): Stream {
+export function openStream(reply: FastifyReply, { heartbeatMs, slowReaderMs, chunks, unsent: all }: StreamOptions) {
   const { raw } = reply;
   const parts = createStreamParts(chunks.blocks !== undefined);
   let begun = false;
@@ -111,6 +98,7 @@ export function openStream(
   raw.on("drain", drained);
   raw.once("close", () => clearInterval(slow));
 
+  /** The reader has gone, or an error was answered in another way. */
   const close = (): void => clearInterval(heartbeat);
   const end = (data: string): void => {
     close();
@@ -119,8 +107,9 @@ export function openStream(
   };
 
   return {
-    hasBegun: () => begun,
-    delta(delta) {
+    /** Whether the reader has been told 200; before that an error may have its own status. */
+    hasBegun: (): boolean => begun,
+    delta(delta: Delta): void {
       parts.take(delta);
       if (blocked) {
         for (const { arguments: piece } of delta.calls) behind += piece.length;
@@ -129,14 +118,14 @@ export function openStream(
         hold();
       } else pump();
     },
-    finish(response) {
+    finish(response: Response): void {
       const rest = parts.rest(response);
       begin(responseHeaders(response), !isContentNull(response));
       behind = 0;
       if (rest === null) end(chunks.error(changed));
       else end(piecesOf(restText(response, rest.text, chunks), rest.blocks) + chunks.end(response, rest.calls));
     },
-    fail: (error) => end(chunks.error(error)),
+    fail: (error: ApiError): void => end(chunks.error(error)),
     close,
   };
 }

@@ -10,15 +10,11 @@ export interface UnsentOptions {
   onCut: (bytes: number) => void;
 }
 
-export interface Unsent {
-  /** This connection holds so much from now on; 0 when it is closed. */
-  holds(response: Connection, bytes: number): void;
-  total(): number;
-}
+export type Unsent = ReturnType<typeof createUnsent>;
 
 type Connection = Pick<ServerResponse, "destroyed" | "destroy">;
 
-export function createUnsent({ maxBytes, onCut }: UnsentOptions): Unsent {
+export function createUnsent({ maxBytes, onCut }: UnsentOptions) {
   /** Those that hold anything. */
   const held = new Map<Connection, number>();
   let total = 0;
@@ -29,7 +25,8 @@ export function createUnsent({ maxBytes, onCut }: UnsentOptions): Unsent {
   };
 
   return {
-    holds(response, bytes) {
+    /** This connection holds so much from now on; 0 when it is closed. */
+    holds(response: Connection, bytes: number): void {
       set(response, response.destroyed ? 0 : bytes);
       while (total > maxBytes) {
         const [largest, most] = [...held].reduce((one, other) => (other[1] > one[1] ? other : one));
@@ -38,6 +35,6 @@ export function createUnsent({ maxBytes, onCut }: UnsentOptions): Unsent {
         onCut(most);
       }
     },
-    total: () => total,
+    total: (): number => total,
   };
 }

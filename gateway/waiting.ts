@@ -8,24 +8,17 @@ export interface Listener {
   onDelta?: ((delta: Delta) => void) | undefined;
 }
 
-export interface Waiting {
-  /** Call what it returns when the client stops listening. */
-  add(partition: number, id: string, listener: Listener): () => void;
-  has(partition: number, id: string): boolean;
-  /** Requests that wait for something on a partition. */
-  openOn(partition: number): number;
-  response(partition: number, response: Response): void;
-  delta(partition: number, delta: Delta): void;
-}
+export type Waiting = ReturnType<typeof createWaiting>;
 
-export function createWaiting(): Waiting {
+export function createWaiting() {
   const partitions = new Map<number, Map<string, Set<Listener>>>();
   const listeners = (partition: number, id: string): readonly Listener[] => [
     ...(partitions.get(partition)?.get(id) ?? []),
   ];
 
   return {
-    add(partition, id, listener) {
+    /** Call what it returns when the client stops listening. */
+    add(partition: number, id: string, listener: Listener): () => void {
       const ids = partitions.get(partition) ?? new Map<string, Set<Listener>>();
       partitions.set(partition, ids);
       const those = ids.get(id) ?? new Set();
@@ -35,12 +28,13 @@ export function createWaiting(): Waiting {
         if (those.size === 0 && ids.get(id) === those) ids.delete(id);
       };
     },
-    has: (partition, id) => partitions.get(partition)?.has(id) ?? false,
-    openOn: (partition) => partitions.get(partition)?.size ?? 0,
-    response(partition, response) {
+    has: (partition: number, id: string): boolean => partitions.get(partition)?.has(id) ?? false,
+    /** Requests that wait for something on a partition. */
+    openOn: (partition: number): number => partitions.get(partition)?.size ?? 0,
+    response(partition: number, response: Response): void {
       for (const listener of listeners(partition, response.requestId)) listener.onResponse(response);
     },
-    delta(partition, delta) {
+    delta(partition: number, delta: Delta): void {
       for (const listener of listeners(partition, delta.requestId)) listener.onDelta?.(delta);
     },
   };

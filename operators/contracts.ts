@@ -16,12 +16,10 @@ export interface PlanContractDependencies extends ContractDependencies {
   seen: Pick<SeenIds, "firstAt" | "hashOf">;
 }
 
-export function planContract({
-  limits,
-  partitions,
-  clock,
-  seen,
-}: PlanContractDependencies): SourceContract<"requests", "responses" | "seen-ids"> {
+export function planContract(
+  dependencies: PlanContractDependencies,
+): SourceContract<"requests", "responses" | "seen-ids"> {
+  const { limits, partitions, clock, seen } = dependencies;
   return {
     deadline: ({ record, timestamp }) =>
       deadlineOf({ allow: record.allow, createdAt: timestamp }, limits.deadlineMs, limits.maxDeadlineMs),

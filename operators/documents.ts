@@ -3,17 +3,11 @@
 import type { Documents, HeldDocument } from "../connections/documents/port.ts";
 import type { Piece } from "../schemas/types.ts";
 
-export interface FoundDocuments {
-  pieces: Piece[];
-  missing: string[];
-  rough: string[];
-}
-
 /** Id of a piece of a document, from 1: requests may name it in place of the whole. */
 export const chunkId = (document: string, number: number): string => `${document}#${number}`;
 
 /** Ids of documents or of their chunks, in the order that the request names them, each once. */
-export function findDocuments(documents: Documents, tenant: string, ids: readonly string[]): FoundDocuments {
+export function findDocuments(documents: Documents, tenant: string, ids: readonly string[]) {
   const pieces: Piece[] = [];
   const missing: string[] = [];
   const rough: string[] = [];

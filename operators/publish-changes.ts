@@ -15,12 +15,8 @@ export interface PublishChangesDependencies<T extends string> {
   erasedAmong: (hashes: Iterable<string>) => Promise<Erased>;
 }
 
-export function createPublishChanges<T extends string>({
-  writer,
-  messages,
-  pool,
-  erasedAmong,
-}: PublishChangesDependencies<T>) {
+export function createPublishChanges<T extends string>(options: PublishChangesDependencies<T>) {
+  const { writer, messages, pool, erasedAmong } = options;
   /** Its request may have been erased since it was read. */
   async function withoutErased(changes: readonly ExampleChange[]): Promise<readonly ExampleChange[]> {
     const erased = await erasedAmong(changes.flatMap(requestOf));

@@ -14,18 +14,13 @@ export interface TenantStage {
   readsTopics: boolean;
 }
 
-export interface TenantStages {
-  stages(): readonly RunningStage[];
-  /** Rejects, with those before in force still, where their topics or stages can't be made. */
-  replace(tenants: ConfiguredTenants): Promise<void>;
-  stop(): Promise<void>;
-}
+export type TenantStages = Awaited<ReturnType<typeof startTenantStages>>;
 
 /** `wanted` may be empty: pieces of answers are copied by other stages of the process. */
 export async function startTenantStages(
   session: Pick<Session, "tenants" | "prepareTenants" | "log">,
   wanted: readonly TenantStage[],
-): Promise<TenantStages> {
+) {
   const { tenants, log } = session;
   const stages = createStageSet(wanted, () => tenants.names().length > 0);
   const inTurn = pLimit(1);
@@ -57,8 +52,9 @@ export async function startTenantStages(
   }
   return {
     stages: stages.all,
-    replace: (next) => inTurn(() => replace(next)),
-    stop() {
+    /** Rejects, with those before in force still, where their topics or stages can't be made. */
+    replace: (next: ConfiguredTenants): Promise<void> => inTurn(() => replace(next)),
+    stop(): Promise<void> {
       stopped = true;
       return inTurn(stages.stopAll);
     },

@@ -29,30 +29,9 @@ export interface AdoptionOptions {
   log: Logger;
 }
 
-export interface Adoption {
-  /** Synchronous part of a join; the rest goes on by itself. */
-  join(member: GroupMember, partitions: readonly TopicPartition[]): void;
-  /** Forgets everything in memory and reads the positions of the current assignment again. */
-  anew(): void;
-  /** Forgets these partitions and reads their positions again. */
-  readAgain(states: readonly PartitionState[], why: string): void;
-  /** Reads partitions again whose topic or cluster is another. Rejects while the broker is away. */
-  compareOrigins(): Promise<void>;
-  /**
-   * What became of a transaction, once the producer is initialised. Partitions moved by others are
-   * read again. Waits for the broker while a partition is held.
-   */
-  reconcile<A extends Attempt>(attempts: readonly A[]): Promise<ReadonlySet<A>>;
-  /** This member may not commit any more. */
-  forget(member: GroupMember): void;
-  member(): GroupMember | undefined;
-  states(): Iterable<PartitionState>;
-  state(topic: string, partition: number): PartitionState | undefined;
-  assigned(): readonly TopicPartition[];
-  stop(): void;
-}
+export type Adoption = ReturnType<typeof createAdoption>;
 
-export function createAdoption(options: AdoptionOptions): Adoption {
+export function createAdoption(options: AdoptionOptions) {
   const { consumer, onAdopt, onDropped, onAbandoned, onReady, onReset, log } = options;
   const truncation = confirmTruncation(Date.now, options.confirmTruncationMs);
   const results = createResults();
@@ -98,6 +77,7 @@ export function createAdoption(options: AdoptionOptions): Adoption {
     onReady(states);
   };
 
+  /** Forgets these partitions and reads their positions again. */
   const readAgain = (states: readonly PartitionState[], why: string): void => {
     for (const state of states) {
       held.delete(partitionKey(state));
@@ -111,9 +91,17 @@ export function createAdoption(options: AdoptionOptions): Adoption {
   };
 
   return {
-    reconcile: (attempts) => reconcile(attempts, { consumer, readAgain, log }),
+    /**
+     * What became of a transaction, once the producer is initialised. Partitions moved by others
+     * are read again. Waits for the broker while a partition is held.
+     */
+    reconcile: <A extends Attempt>(attempts: readonly A[]): Promise<ReadonlySet<A>> =>
+      reconcile(attempts, { consumer, readAgain, log }),
     readAgain,
-    async compareOrigins() {
+    /**
+     * Reads partitions again whose topic or cluster is another. Rejects while the broker is away.
+     */
+    async compareOrigins(): Promise<void> {
       const topics = [...new Set([...held.values()].map(({ topic }) => topic))];
       if (topics.length === 0) return;
       const now = await consumer.origins(topics);
@@ -124,7 +112,8 @@ export function createAdoption(options: AdoptionOptions): Adoption {
       log.error({ partitions: others.map(partitionKey) }, "the topic was made anew while it was read");
       readAgain(others, "the topic was made anew");
     },
-    join(next, partitions) {
+    /** Synchronous part of a join; the rest goes on by itself. */
+    join(next: GroupMember, partitions: readonly TopicPartition[]): void {
       if (stopped) return;
       // The same generation once more, or the next: no other process had the partitions in between,
       // and what this member is about to commit may still go through. Read again, its position
@@ -148,21 +137,24 @@ export function createAdoption(options: AdoptionOptions): Adoption {
       const wanted = partitions.filter((partition) => !keep.has(partitionKey(partition)));
       if (wanted.length > 0) void adopt(join, wanted);
     },
-    anew() {
+    /** Forgets everything in memory and reads the positions of the current assignment again. */
+    anew(): void {
       if (stopped) return;
       const join = ++joins;
       letGo(new Set(), "positions are read again after an unknown outcome");
       consumer.pause(assigned);
       if (assigned.length > 0) void adopt(join, assigned);
     },
-    forget(former) {
+    /** This member may not commit any more. */
+    forget(former: GroupMember): void {
       if (member === former) member = undefined;
     },
-    member: () => member,
-    states: () => held.values(),
-    state: (topic, partition) => held.get(partitionKey({ topic, partition })),
-    assigned: () => assigned,
-    stop() {
+    member: (): GroupMember | undefined => member,
+    states: (): Iterable<PartitionState> => held.values(),
+    state: (topic: string, partition: number): PartitionState | undefined =>
+      held.get(partitionKey({ topic, partition })),
+    assigned: (): readonly TopicPartition[] => assigned,
+    stop(): void {
       stopped = true;
       joins++;
       letGo(new Set(), "the stage stops");

@@ -29,20 +29,13 @@ export interface CommitterOptions {
   log: Logger;
 }
 
-export interface Committer {
-  kick(): void;
-  /** Commits positions that only passed control markers, so that no lag shows. */
-  settle(): void;
-  /** Resolves when no commit is under way and nothing that can be committed is left. */
-  idle(): Promise<void>;
-  stop(): void;
-}
+export type Committer = ReturnType<typeof createCommitter>;
 
 const backoffMs = { first: 20, limit: 2_000 };
 
 type AttemptedEntries = PartitionEntries & Attempt;
 
-export function createCommitter(options: CommitterOptions): Committer {
+export function createCommitter(options: CommitterOptions) {
   const { producer, group, partitions, member, onCommitted, onFenced, onUnknown, log } = options;
   let running: Promise<void> | undefined;
   let stopped = false;
@@ -142,14 +135,16 @@ export function createCommitter(options: CommitterOptions): Committer {
 
   return {
     kick,
-    settle() {
+    /** Commits positions that only passed control markers, so that no lag shows. */
+    settle(): void {
       settling = true;
       kick();
     },
-    async idle() {
+    /** Resolves when no commit is under way and nothing that can be committed is left. */
+    async idle(): Promise<void> {
       while (running !== undefined) await running;
     },
-    stop() {
+    stop(): void {
       stopped = true;
     },
   };

@@ -3,21 +3,18 @@
 
 const confirmMs = 2_000;
 
-export interface TruncationCheck {
-  /** Whether what is seen of the partition now has been seen for long enough. */
-  isConfirmed(key: string): boolean;
-  /** It is not seen any more. */
-  clear(key: string): void;
-}
+export type TruncationCheck = ReturnType<typeof confirmTruncation>;
 
-export function confirmTruncation(now: () => number, forMs = confirmMs): TruncationCheck {
+export function confirmTruncation(now: () => number, forMs = confirmMs) {
   const since = new Map<string, number>();
   return {
-    isConfirmed(key) {
+    /** Whether what is seen of the partition now has been seen for long enough. */
+    isConfirmed(key: string): boolean {
       const first = since.get(key);
       if (first === undefined) since.set(key, now());
       return now() - (first ?? now()) >= forMs;
     },
-    clear: (key) => void since.delete(key),
+    /** It is not seen any more. */
+    clear: (key: string): void => void since.delete(key),
   };
 }

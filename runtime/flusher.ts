@@ -5,17 +5,6 @@ import type { Logger } from "pino";
 import { errorOf } from "../connections/errors.ts";
 import type { SinkDependencies } from "./rows.ts";
 
-export interface Flusher {
-  /** Flushes after batchMs, later where storing is slow, at once when full. */
-  schedule(): void;
-  /** Flushes or waits, `withinMs` at most. Rejects when the sink is at its end. */
-  room(withinMs: number): Promise<void>;
-  drain(): Promise<void>;
-  /** Why nothing is sent any more; null while it works. */
-  broken(): Error | null;
-  close(): void;
-}
-
 /**
  * Storing costs by the statement: rows wait so many times the last flush, a tenth of the time at
  * most (a thirtieth with many rows, for the store's merges), up to `most` times batchMs.
@@ -27,7 +16,7 @@ type FlusherDependencies = Pick<
   "source" | "batch" | "insert" | "onStored" | "metrics" | "log" | "batchMs"
 >;
 
-export function createFlusher(dependencies: FlusherDependencies, signal: AbortSignal): Flusher {
+export function createFlusher(dependencies: FlusherDependencies, signal: AbortSignal) {
   const { batch, insert, onStored, metrics, log, batchMs } = dependencies;
   const commit = createCommitter(dependencies.source, log);
   // A statement that hangs is left behind: it may end after its client's timeout, a minute later.
@@ -75,6 +64,7 @@ export function createFlusher(dependencies: FlusherDependencies, signal: AbortSi
     return running;
   }
 
+  /** Flushes after batchMs, later where storing is slow, at once when full. */
   function schedule(): void {
     if (running !== null || broken !== null || signal.aborted) return;
     if (batch.isFull()) void start();
@@ -91,22 +81,24 @@ export function createFlusher(dependencies: FlusherDependencies, signal: AbortSi
 
   return {
     schedule,
-    async room(withinMs) {
+    /** Flushes or waits, `withinMs` at most. Rejects when the sink is at its end. */
+    async room(withinMs: number): Promise<void> {
       check();
       // Taking the batch makes room at once, unless one is under way already.
       const flushing = start();
       if (batch.isFull()) await Promise.race([flushing, delay(withinMs, undefined, { ref: false })]);
       check();
     },
-    async drain() {
+    async drain(): Promise<void> {
       check();
       while (running !== null || !batch.isEmpty()) {
         await Promise.race([start(), aborted]);
         check();
       }
     },
-    broken: () => (signal.aborted ? null : broken),
-    close() {
+    /** Why nothing is sent any more; null while it works. */
+    broken: (): Error | null => (signal.aborted ? null : broken),
+    close(): void {
       if (timer) clearTimeout(timer);
     },
   };

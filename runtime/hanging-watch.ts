@@ -11,16 +11,12 @@ export interface HangingWatchOptions {
   everyMs?: number;
 }
 
-export interface HangingWatch {
-  /** What hangs and can't be ended by us; none as a rule. */
-  problems(): readonly string[];
-  stop(): void;
-}
+export type HangingWatch = ReturnType<typeof watchHanging>;
 
 const keyOf = ({ topic, partition, producerId, openSince }: HangingTransaction): string =>
   [topic, partition, producerId, openSince].join("/");
 
-export function watchHanging({ kafka, search, log, everyMs = 15_000 }: HangingWatchOptions): HangingWatch {
+export function watchHanging({ kafka, search, log, everyMs = 15_000 }: HangingWatchOptions) {
   let before = new Set<string>();
   let problems = new Map<string, string>();
   let looking = false;
@@ -54,5 +50,9 @@ export function watchHanging({ kafka, search, log, everyMs = 15_000 }: HangingWa
       .finally(() => (looking = false));
   }, everyMs);
   timer.unref();
-  return { problems: () => [...problems.values()], stop: () => clearInterval(timer) };
+  return {
+    /** What hangs and can't be ended by us; none as a rule. */
+    problems: (): readonly string[] => [...problems.values()],
+    stop: (): void => clearInterval(timer),
+  };
 }

@@ -3,20 +3,17 @@ import { sameOrigin, type Origin } from "../algorithms/identity/origin.ts";
 import type { CommittedOffset, TopicPartition } from "../connections/kafka/port.ts";
 import { partitionKey, type StoredPosition } from "./partition.ts";
 
-export interface KnownPositions {
-  note(state: TopicPartition & { stored: StoredPosition; origin: Origin }): void;
-  /** The later of the broker's and our own commit of the same topic. */
-  later(position: CommittedOffset): CommittedOffset;
-}
+export type KnownPositions = ReturnType<typeof createKnownPositions>;
 
-export function createKnownPositions(): KnownPositions {
+export function createKnownPositions() {
   const known = new Map<string, { offset: number; metadata: string; origin: Origin }>();
   return {
-    note(state) {
+    note(state: TopicPartition & { stored: StoredPosition; origin: Origin }): void {
       const { offset, metadata } = state.stored;
       if (offset !== undefined) known.set(partitionKey(state), { offset, metadata, origin: state.origin });
     },
-    later(position) {
+    /** The later of the broker's and our own commit of the same topic. */
+    later(position: CommittedOffset): CommittedOffset {
       const own = known.get(partitionKey(position));
       if (own === undefined || !sameOrigin(own.origin, position.current)) return position;
       if ((position.offset ?? -1) >= own.offset || own.offset > position.end) return position;

@@ -7,12 +7,7 @@ export interface PartitionLag extends TopicPartition {
   records: number;
 }
 
-export interface Lag {
-  /** The high watermark of a partition, whenever the broker tells it. */
-  saw(topic: string, partition: number, high: number): void;
-  /** Lag of each assigned partition that is adopted and whose end was seen. */
-  now(): readonly PartitionLag[];
-}
+export type Lag = ReturnType<typeof createLag>;
 
 export interface LagOptions {
   assigned: () => readonly TopicPartition[];
@@ -20,11 +15,14 @@ export interface LagOptions {
   committed: (topic: string, partition: number) => number | undefined;
 }
 
-export function createLag({ assigned, committed }: LagOptions): Lag {
+export function createLag({ assigned, committed }: LagOptions) {
   const highs = new Map<string, number>();
   return {
-    saw: (topic, partition, high) => void highs.set(partitionKey({ topic, partition }), high),
-    now() {
+    /** The high watermark of a partition, whenever the broker tells it. */
+    saw: (topic: string, partition: number, high: number): void =>
+      void highs.set(partitionKey({ topic, partition }), high),
+    /** Lag of each assigned partition that is adopted and whose end was seen. */
+    now(): readonly PartitionLag[] {
       const partitions = assigned();
       const keys = new Set(partitions.map(partitionKey));
       for (const key of highs.keys()) if (!keys.has(key)) highs.delete(key);

@@ -2,28 +2,17 @@
 import { messageOf } from "../connections/errors.ts";
 import { describeStall } from "./progress.ts";
 
-export interface PassHealth {
-  /** For the `health` of repeat.ts; the name tells the passes of one task apart. */
-  of(name: string): { began(): void; passed(): void; failed(error: unknown): void };
-  /** The task is over in this process: another process runs it now, or none does. */
-  clear(): void;
-  report(): { stalledMs?: number; problems?: string[] };
-}
+export type PassHealth = ReturnType<typeof watchPasses>;
 
 /** So many times the limit and a pass is taken for hung. */
 const hungFactor = 10;
 
-export function watchPasses({
-  stalledAfterMs,
-  now = Date.now,
-}: {
-  stalledAfterMs: number;
-  now?: () => number;
-}): PassHealth {
+export function watchPasses({ stalledAfterMs, now = Date.now }: { stalledAfterMs: number; now?: () => number }) {
   const failing = new Map<string, { since: number; message: string }>();
   const underWay = new Map<string, number>();
   return {
-    of: (name) => ({
+    /** For the `health` of repeat.ts; the name tells the passes of one task apart. */
+    of: (name: string): { began(): void; passed(): void; failed(error: unknown): void } => ({
       began: () => void underWay.set(name, now()),
       passed() {
         underWay.delete(name);
@@ -35,11 +24,12 @@ export function watchPasses({
         failing.set(name, { since: failing.get(name)?.since ?? now(), message });
       },
     }),
-    clear() {
+    /** The task is over in this process: another process runs it now, or none does. */
+    clear(): void {
       failing.clear();
       underWay.clear();
     },
-    report() {
+    report(): { stalledMs?: number; problems?: string[] } {
       const time = now();
       const hung = [...underWay].filter(([, since]) => time - since > hungFactor * stalledAfterMs);
       if (failing.size === 0 && hung.length === 0) return {};

@@ -8,18 +8,14 @@ export interface PoolLimits {
   bytes: number;
 }
 
-export interface Pool {
-  /** false: too much waits already, of this flow or of all. */
-  enter(flow: string, bytes: number): boolean;
-  leave(flow: string, bytes: number): void;
-  records(): number;
-}
+export type Pool = ReturnType<typeof createPool>;
 
-export function createPool(limits: PoolLimits): Pool {
+export function createPool(limits: PoolLimits) {
   const flows = new Map<string, { records: number; bytes: number }>();
   const all = { records: 0, bytes: 0 };
   return {
-    enter(flow, bytes) {
+    /** false: too much waits already, of this flow or of all. */
+    enter(flow: string, bytes: number): boolean {
       const own = flows.get(flow) ?? { records: 0, bytes: 0 };
       const room =
         leavesRoom(own.records, 1, all.records, limits.records) &&
@@ -32,7 +28,7 @@ export function createPool(limits: PoolLimits): Pool {
       all.bytes += bytes;
       return true;
     },
-    leave(flow, bytes) {
+    leave(flow: string, bytes: number): void {
       const own = flows.get(flow);
       if (own === undefined) return;
       own.records--;
@@ -41,6 +37,6 @@ export function createPool(limits: PoolLimits): Pool {
       all.records--;
       all.bytes -= bytes;
     },
-    records: () => all.records,
+    records: (): number => all.records,
   };
 }

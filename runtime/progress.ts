@@ -23,16 +23,7 @@ export interface ProgressOptions extends ProgressLimits {
   now?: () => number;
 }
 
-export interface Progress {
-  /** Longest stall beyond what is legal for its kind so far; 0: none. */
-  stalledMs(): number;
-  /** Stalls beyond the limit, each with its partitions, since when, and what to do. */
-  problems(): string[];
-  look(): void;
-  /** Asks for the ends; by itself every few seconds. */
-  ask(): Promise<void>;
-  stop(): void;
-}
+export type Progress = ReturnType<typeof watchProgress>;
 
 /** What a stage says about itself because of it. */
 export function reportOf(progress: Progress): { stalledMs?: number; problems?: string[] } {
@@ -62,7 +53,7 @@ interface Watched {
   behind?: { next: number; kind: "unfetched" | "held"; since: number };
 }
 
-export function watchProgress({ assigned, progress, ends, onEnd, log, ...options }: ProgressOptions): Progress {
+export function watchProgress({ assigned, progress, ends, onEnd, log, ...options }: ProgressOptions) {
   const remedies = { ...describe, ...options.remedies };
   const { stalledAfterMs, slowestMs, now = Date.now } = options;
   const watched = new Map<string, Watched>();
@@ -122,6 +113,7 @@ export function watchProgress({ assigned, progress, ends, onEnd, log, ...options
     }
   };
 
+  /** Asks for the ends; by itself every few seconds. */
   const ask = (): Promise<void> => {
     if (assigned().length === 0) answeredAt = now(); // nothing to ask for
     asking ??= (async () => {
@@ -158,8 +150,10 @@ export function watchProgress({ assigned, progress, ends, onEnd, log, ...options
   return {
     look,
     ask,
-    stalledMs: () => Math.max(0, ...stalls().map(({ ms }) => ms)),
-    problems() {
+    /** Longest stall beyond what is legal for its kind so far; 0: none. */
+    stalledMs: (): number => Math.max(0, ...stalls().map(({ ms }) => ms)),
+    /** Stalls beyond the limit, each with its partitions, since when, and what to do. */
+    problems(): string[] {
       const over = stalls().filter(({ ms }) => ms > stalledAfterMs);
       return [...new Set(over.map(({ kind }) => kind))].map((kind) => {
         const those = over.filter((stall) => stall.kind === kind);
@@ -168,7 +162,7 @@ export function watchProgress({ assigned, progress, ends, onEnd, log, ...options
         return describeStall(partitions, since, now(), remedies[kind]);
       });
     },
-    stop() {
+    stop(): void {
       for (const timer of timers) clearInterval(timer);
     },
   };

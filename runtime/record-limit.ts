@@ -7,21 +7,15 @@ import type { Ending } from "./step.ts";
 /** An operator that ignores its signal is left behind this long after the deadline. */
 const graceMs = 1_000;
 
-export interface Limit {
-  /** Aborted by the deadline, or with the partition. */
-  cancellation: LazyAbort;
-  /** Work that doesn't heed its end is left: at once on loss, a grace after the deadline. */
-  outcome<T, O extends TopicName>(work: () => Promise<Ending<T, O>>): Promise<Ending<T, O>>;
-  end(): void;
-}
-
-export function limitOf(lost: Cancellation, withinMs: number): Limit {
+export function limitOf(lost: Cancellation, withinMs: number) {
   const cancellation = new LazyAbort();
   let timer: NodeJS.Timeout | undefined;
   let abandon = (): void => undefined;
   return {
+    /** Aborted by the deadline, or with the partition. */
     cancellation,
-    outcome: (work) =>
+    /** Work that doesn't heed its end is left: at once on loss, a grace after the deadline. */
+    outcome: <T, O extends TopicName>(work: () => Promise<Ending<T, O>>): Promise<Ending<T, O>> =>
       new Promise((resolve, reject) => {
         abandon = () => {
           cancellation.abort(lost.reason);
@@ -35,7 +29,7 @@ export function limitOf(lost: Cancellation, withinMs: number): Limit {
         if (lost.aborted) abandon();
         work().then(resolve, reject);
       }),
-    end() {
+    end(): void {
       clearTimeout(timer);
       lost.removeEventListener("abort", abandon);
     },

@@ -4,17 +4,11 @@ import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import { partitionKey, type PartitionState, type StoredPosition } from "./partition.ts";
 import { same } from "./reconcile.ts";
 
-export interface Results {
-  /** Stores results of partitions about to be let go, forgetting former ones. */
-  keep(states: readonly PartitionState[]): void;
-  /** Gives a newly adopted partition the results that still hold. */
-  restore(state: PartitionState): void;
-}
-
-export function createResults(): Results {
+export function createResults() {
   const kept = new Map<string, { stored: StoredPosition; results: Map<number, OutgoingMessage[]> }>();
   return {
-    keep(states) {
+    /** Stores results of partitions about to be let go, forgetting former ones. */
+    keep(states: readonly PartitionState[]): void {
       kept.clear();
       for (const state of states) {
         // What was given back and is not delivered again yet is as good as it was.
@@ -24,7 +18,8 @@ export function createResults(): Results {
         if (results.size > 0) kept.set(partitionKey(state), { stored: state.stored, results });
       }
     },
-    restore(state) {
+    /** Gives a newly adopted partition the results that still hold. */
+    restore(state: PartitionState): void {
       const found = kept.get(partitionKey(state));
       kept.delete(partitionKey(state));
       if (found !== undefined && same(found.stored, state.stored)) state.results = found.results;

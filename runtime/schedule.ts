@@ -19,17 +19,7 @@ export interface ScheduleOptions extends SlotsOptions {
   log: Logger;
 }
 
-export interface Schedule {
-  /** Takes up delivered records of a partition; what was delivered before is ignored. */
-  deliver(state: PartitionState, records: readonly RawRecord[], next: number): void;
-  run(): void;
-  /** Its outputs are committed, or are no longer wanted. */
-  release(entry: TaskEntry): void;
-  /** The partition belongs to another process. */
-  drop(state: PartitionState): void;
-  /** With a slot, or at work elsewhere. */
-  inFlight(): number;
-}
+export type Schedule = ReturnType<typeof createSchedule>;
 
 /** A partition pauses at so many waiting records: only fetched ones can pass a flooding flow. */
 const waitingLimit = { records: 256, recordsOfFlows: windowOffsets, bytes: 8 * 1024 * 1024 };
@@ -40,9 +30,10 @@ export const positionOf = (state: PartitionState, entry: TaskEntry): Position =>
   offset: entry.offset,
 });
 
-export function createSchedule(options: ScheduleOptions): Schedule {
+export function createSchedule(options: ScheduleOptions) {
   const { consumer, process, states, stopped, onDone, metrics, log } = options;
   const slots = createSlots(options);
+  /** With a slot, or at work elsewhere. */
   const underWay = (): number => slots.inFlight() + slots.elsewhere();
   const waitingRecords = options.flowOf === undefined ? waitingLimit.records : waitingLimit.recordsOfFlows;
 
@@ -115,19 +106,22 @@ export function createSchedule(options: ScheduleOptions): Schedule {
       }),
   });
 
+  /** Its outputs are committed, or are no longer wanted. */
   const release = (entry: TaskEntry): void => {
     slots.release(entry.item);
     metrics.inFlight(underWay());
   };
 
   return {
-    deliver(state, records, next) {
+    /** Takes up delivered records of a partition; what was delivered before is ignored. */
+    deliver(state: PartitionState, records: readonly RawRecord[], next: number): void {
       metrics.received(deliver(state, records, next, (entry) => slots.wait({ state, entry })));
       run();
     },
     run,
     release,
-    drop(state) {
+    /** The partition belongs to another process. */
+    drop(state: PartitionState): void {
       slots.drop(state);
       for (const entry of state.window.entries()) release(entry);
     },

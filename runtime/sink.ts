@@ -5,19 +5,10 @@ import type { RawRecord } from "../connections/kafka/port.ts";
 import { createFlusher } from "./flusher.ts";
 import type { DecodedRows, SinkDependencies } from "./rows.ts";
 
-export interface Sink {
-  /** Resolves when the group was joined. */
-  run(): Promise<void>;
-  /** Leaves the group, then stores what can be stored in time. */
-  stop(): Promise<void>;
-  /** Why it stores nothing any more, and what to do; undefined while it works. */
-  problem(): string | undefined;
-}
-
 /** How often a wait for room looks whether its partition is still ours, milliseconds. */
 const stalePollMs = 200;
 
-export function createSink(dependencies: SinkDependencies): Sink {
+export function createSink(dependencies: SinkDependencies) {
   const { source, batch, metrics } = dependencies;
   const stopping = new AbortController();
   const flusher = createFlusher(dependencies, stopping.signal);
@@ -54,7 +45,8 @@ export function createSink(dependencies: SinkDependencies): Sink {
   }
 
   return {
-    run: () =>
+    /** Resolves when the group was joined. */
+    run: (): Promise<void> =>
       source.run({
         async onAssigned(partitions) {
           // What is gathered goes first, or it would be read again; the new owner of a lost
@@ -69,12 +61,14 @@ export function createSink(dependencies: SinkDependencies): Sink {
         onRecords,
         onHighWatermark: (topic, partition, offset) => dependencies.onHighWatermark?.(topic, partition, offset),
       }),
-    problem() {
+    /** Why it stores nothing any more, and what to do; undefined while it works. */
+    problem(): string | undefined {
       const broken = flusher.broken();
       if (broken === null) return undefined;
       return `a flush failed and nothing is stored since (${broken.message}): start this process again, nothing is lost`;
     },
-    async stop() {
+    /** Leaves the group, then stores what can be stored in time. */
+    async stop(): Promise<void> {
       const limit = setTimeout(() => stopping.abort(), dependencies.drainMs);
       try {
         await source.stop();

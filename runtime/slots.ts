@@ -27,25 +27,10 @@ export interface Turn {
   entry: TaskEntry;
 }
 
-export interface Slots {
-  /** A record was delivered, or a parked one wants its slot back. */
-  wait(turn: Turn): void;
-  next(): Turn | undefined;
-  /** Its outputs are committed, or are no longer wanted. */
-  release(task: Task): void;
-  /** Gives its slot back; false: too much is parked. `waiting`: the pool. */
-  park(task: Task, waiting?: Waiting): boolean;
-  /** What waits in a partition belongs to another process. */
-  drop(state: PartitionState): void;
-  inFlight(): number;
-  /** Parked because something elsewhere is at work on them: under way, though without a slot. */
-  elsewhere(): number;
-}
-
 /** Shares are whole numbers of this, so that sums are exact. */
 const capacity = 1_000_000;
 
-export function createSlots({ limits, flowOf = () => "", weightOf }: SlotsOptions): Slots {
+export function createSlots({ limits, flowOf = () => "", weightOf }: SlotsOptions) {
   const { inFlight: most, inFlightBytes: mostBytes, parked: mostParked = 16 * most } = limits;
   const queue = createFairQueue<Turn>(weightOf);
   const pools = new Map<string, Pool>();
@@ -76,14 +61,15 @@ export function createSlots({ limits, flowOf = () => "", weightOf }: SlotsOption
     (entry.state !== "waiting" && entry.state !== "running") || state.window.admits(entry.offset);
 
   return {
-    wait(turn) {
+    /** A record was delivered, or a parked one wants its slot back. */
+    wait(turn: Turn): void {
       const { item } = turn.entry;
       // Not again for one that was parked: its bytes may be gone.
       if (turn.entry.state === "waiting") item.flow = flowOf(item.record);
       queue.push(item.flow, partitionKey(turn.state), turn, costOf(item));
     },
 
-    next() {
+    next(): Turn | undefined {
       while (taken.records < most && (taken.records === 0 || taken.bytes < mostBytes)) {
         const turn = queue.take(admits);
         if (turn === undefined) return undefined;
@@ -102,13 +88,15 @@ export function createSlots({ limits, flowOf = () => "", weightOf }: SlotsOption
       return undefined;
     },
 
-    release(task) {
+    /** Its outputs are committed, or are no longer wanted. */
+    release(task: Task): void {
       if (task.slot === "taken") leave(task);
       if (task.slot === "parked") unpark(task);
       task.slot = "none";
     },
 
-    park(task, waiting) {
+    /** Gives its slot back; false: too much is parked. `waiting`: the pool. */
+    park(task: Task, waiting?: Waiting): boolean {
       const parkedIn = { pool: waiting?.pool ?? anotherRecord, bytes: Math.max(task.bytes, waiting?.bytes ?? 0) };
       const moves = task.slot === "parked" && waiting !== undefined && task.parkedIn?.pool !== parkedIn.pool;
       if (task.slot !== "taken" && !moves) return task.slot === "parked";
@@ -120,10 +108,13 @@ export function createSlots({ limits, flowOf = () => "", weightOf }: SlotsOption
       return true;
     },
 
-    drop(state) {
+    /** What waits in a partition belongs to another process. */
+    drop(state: PartitionState): void {
       queue.dropLane(partitionKey(state));
     },
-    inFlight: () => taken.records,
-    elsewhere: () => [...pools].reduce((sum, [name, pool]) => sum + (name === anotherRecord ? 0 : pool.records()), 0),
+    inFlight: (): number => taken.records,
+    /** Parked because something elsewhere is at work on them: under way, though without a slot. */
+    elsewhere: (): number =>
+      [...pools].reduce((sum, [name, pool]) => sum + (name === anotherRecord ? 0 : pool.records()), 0),
   };
 }

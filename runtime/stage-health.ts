@@ -37,13 +37,7 @@ export interface StageWatchOptions {
   log: Logger;
 }
 
-export interface StageWatch {
-  start(): void;
-  stop(): void;
-  report(failure: string | undefined): Pick<StageHealth, "stalledMs" | "problems" | "failure">;
-}
-
-export function watchStage(options: StageWatchOptions): StageWatch {
+export function watchStage(options: StageWatchOptions) {
   const { kafka, adoption, committer, lag, search, limits, log } = options;
   let hanging: HangingWatch | undefined;
   let settling: NodeJS.Timeout | undefined;
@@ -63,20 +57,20 @@ export function watchStage(options: StageWatchOptions): StageWatch {
     });
 
   return {
-    start() {
+    start(): void {
       settling = setInterval(committer.settle, settleMs);
       hanging = watchHanging({ kafka, search, log });
       comparing = setInterval(() => {
         adoption.compareOrigins().catch((error: unknown) => log.debug({ err: error }, "topics can't be compared now"));
       }, compareMs);
     },
-    stop() {
+    stop(): void {
       clearInterval(settling);
       clearInterval(comparing);
       hanging?.stop();
       progress?.stop();
     },
-    report(failure) {
+    report(failure: string | undefined): Pick<StageHealth, "stalledMs" | "problems" | "failure"> {
       const { problems: stalls = [], ...stall } = progress === undefined ? {} : reportOf(progress);
       const problems = [...(failure === undefined ? [] : [failure]), ...(hanging?.problems() ?? []), ...stalls];
       return {

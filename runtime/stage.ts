@@ -25,16 +25,9 @@ import type { StageOptions } from "./stage-options.ts";
 /** Reason in the metric of what was dropped: not even a dead letter of it could be sent. */
 const withheld = "withheld";
 
-export interface Stage {
-  readonly name: string;
-  /** Resolves when the group was joined; waits for the broker as long as it takes. */
-  start(): Promise<void>;
-  /** Finishes within limits.drainMs, commits, leaves the group. */
-  stop(): Promise<void>;
-  health(): StageHealth;
-}
+export type Stage = ReturnType<typeof createStage>;
 
-export function createStage(options: StageOptions): Stage {
+export function createStage(options: StageOptions) {
   const { name, group, limits, kafka, metrics, tracing, log } = options;
   const consumer = kafka.groupConsumer(options);
   const outputs = (): readonly string[] => options.outputs?.() ?? [];
@@ -123,7 +116,8 @@ export function createStage(options: StageOptions): Stage {
 
   return {
     name,
-    async start() {
+    /** Resolves when the group was joined; waits for the broker as long as it takes. */
+    async start(): Promise<void> {
       await waitForRivals(rivalry, 1.5 * options.sessionTimeoutMs + 5_000);
       // Before joining: ends a predecessor's open transaction, which would stall its readers and
       // our adoption.
@@ -136,7 +130,8 @@ export function createStage(options: StageOptions): Stage {
       const onJoined = (): void => void (joined = true);
       await consumer.run(stageHandlers({ adoption, schedule, closeGap, onJoined, lag, log }));
     },
-    async stop() {
+    /** Finishes within limits.drainMs, commits, leaves the group. */
+    async stop(): Promise<void> {
       stopping = true;
       watch.stop();
       schedule.run();
@@ -152,7 +147,7 @@ export function createStage(options: StageOptions): Stage {
       metrics.lag(() => []);
       await Promise.all([consumer.stop(), producer.close()]);
     },
-    health: () => ({
+    health: (): StageHealth => ({
       ...{
         joined: joined && failure === undefined,
         partitions: [...adoption.states()].length,

@@ -32,11 +32,8 @@ export interface TableChange<T> {
   value: T | null;
 }
 
-export function followTable<N extends TopicName, T extends string>({
-  kafka,
-  apply,
-  ...rows
-}: TableOptions<N, T>): TopicReader {
+export function followTable<N extends TopicName, T extends string>(options: TableOptions<N, T>): TopicReader {
+  const { kafka, apply, ...rows } = options;
   const decode = createDecoder(rows);
   return kafka.readTopic(rows.topic, async (records, partition) => {
     await apply(await decode(records, partition));
@@ -67,12 +64,10 @@ export const applyTo =
   };
 
 /** No partition at first: the follower says which. */
-export function followPartitions<N extends TopicName, T extends string>({
-  kafka,
-  apply,
-  onRewound,
-  ...rows
-}: PartitionsOptions<N, T>): TopicFollower {
+export function followPartitions<N extends TopicName, T extends string>(
+  options: PartitionsOptions<N, T>,
+): TopicFollower {
+  const { kafka, apply, onRewound, ...rows } = options;
   const decode = createDecoder(rows);
   return kafka.followTopic(rows.topic, {
     onRewound,

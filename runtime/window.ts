@@ -11,23 +11,10 @@ export interface Entry<T> {
   state: EntryState;
 }
 
-export interface Window<T> {
-  /** Takes up a delivered record; undefined when it is finished already or was delivered before. */
-  add(offset: number, item: T): Entry<T> | undefined;
-  /** Where delivery goes on; control markers and aborted records before it are behind us. */
-  advanceTo(next: number): void;
-  next(): number;
-  /** Whether its offset fits into the metadata of the committed position. */
-  admits(offset: number): boolean;
-  /** What to commit when the entries of `taken` are finished too. */
-  position(taken?: ReadonlySet<Entry<T>>): { offset: number; metadata: string };
-  /** Marks entries as committed and forgets what lies before the position. */
-  commit(entries: Iterable<Entry<T>>): void;
-  entries(): readonly Entry<T>[];
-}
+export type Window<T> = ReturnType<typeof createWindow<T>>;
 
 /** base: committed offset; finished: offsets beyond it. */
-export function createWindow<T>(base: number, finished: Iterable<number>): Window<T> {
+export function createWindow<T>(base: number, finished: Iterable<number>) {
   const restored = new Set(finished);
   let delivered: Entry<T>[] = [];
   let next = base;
@@ -35,7 +22,10 @@ export function createWindow<T>(base: number, finished: Iterable<number>): Windo
   const firstUnfinished = (): number => delivered.find((entry) => entry.state !== "committed")?.offset ?? next;
 
   return {
-    add(offset, item) {
+    /**
+     * Takes up a delivered record; undefined when it is finished already or was delivered before.
+     */
+    add(offset: number, item: T): Entry<T> | undefined {
       if (offset < next) return undefined;
       next = offset + 1;
       const known = restored.delete(offset);
@@ -45,12 +35,15 @@ export function createWindow<T>(base: number, finished: Iterable<number>): Windo
       delivered.push(entry);
       return known ? undefined : entry;
     },
-    advanceTo(position) {
+    /** Where delivery goes on; control markers and aborted records before it are behind us. */
+    advanceTo(position: number): void {
       next = Math.max(next, position);
     },
-    next: () => next,
-    admits: (offset) => offset - firstUnfinished() < windowOffsets,
-    position(taken) {
+    next: (): number => next,
+    /** Whether its offset fits into the metadata of the committed position. */
+    admits: (offset: number): boolean => offset - firstUnfinished() < windowOffsets,
+    /** What to commit when the entries of `taken` are finished too. */
+    position(taken?: ReadonlySet<Entry<T>>): { offset: number; metadata: string } {
       const isFinished = (entry: Entry<T>): boolean => entry.state === "committed" || taken?.has(entry) === true;
       let first = 0;
       for (; first < delivered.length; first++) {
@@ -69,11 +62,12 @@ export function createWindow<T>(base: number, finished: Iterable<number>): Windo
         if (finishedOffset >= offset) beyond.push(finishedOffset - offset); // below: removed by retention, behind us
       return { offset, metadata: encodeFinished(beyond) };
     },
-    commit(entries) {
+    /** Marks entries as committed and forgets what lies before the position. */
+    commit(entries: Iterable<Entry<T>>): void {
       for (const entry of entries) entry.state = "committed";
       const first = delivered.findIndex((entry) => entry.state !== "committed");
       delivered = first === -1 ? [] : delivered.slice(first);
     },
-    entries: () => delivered,
+    entries: (): readonly Entry<T>[] => delivered,
   };
 }

@@ -5,26 +5,18 @@ import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { isMissing } from "../connections/errors.ts";
 
-export interface StackFolder {
-  root: string;
-  /** Link to the downloaded Java servers in the cache. */
-  servers: string;
-  data: string;
-  logs: string;
-  state: string;
-  /** What curl -K needs to ask ClickHouse: its address and the read token. */
-  curl: string;
-  lock: string;
-}
+export type StackFolder = ReturnType<typeof stackFolder>;
 
-export function stackFolder(folder: string): StackFolder {
+export function stackFolder(folder: string) {
   const root = resolve(folder);
   return {
     root,
+    /** Link to the downloaded Java servers in the cache. */
     servers: join(root, "servers"),
     data: join(root, "data"),
     logs: join(root, "logs"),
     state: join(root, "stack.json"),
+    /** What curl -K needs to ask ClickHouse: its address and the read token. */
     curl: join(root, "curlrc"),
     lock: join(root, "supervisor.lock"),
   };

@@ -84,25 +84,20 @@ export function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
   });
 }
 
-export interface PortKeeper {
-  /** The port of a server for its next start. */
-  portFor(name: string, preferred: number | undefined, taken: readonly number[]): Promise<number>;
-  /** Clients may have the port from now on: it is kept. */
-  keep(name: string): void;
-}
-
 /** One for the life of a stack. */
-export function createPortKeeper({ withinMs = 30_000 }: { withinMs?: number } = {}): PortKeeper {
+export function createPortKeeper({ withinMs = 30_000 }: { withinMs?: number } = {}) {
   const chosen = new Map<string, number>();
   const kept = new Set<string>();
   return {
-    async portFor(name, preferred, taken) {
+    /** The port of a server for its next start. */
+    async portFor(name: string, preferred: number | undefined, taken: readonly number[]): Promise<number> {
       const own = chosen.get(name);
       if (own !== undefined && kept.has(name)) return ownPort(name, own, withinMs);
       const port = await freePort(own ?? preferred, taken);
       chosen.set(name, port);
       return port;
     },
-    keep: (name) => void kept.add(name),
+    /** Clients may have the port from now on: it is kept. */
+    keep: (name: string): void => void kept.add(name),
   };
 }

@@ -38,11 +38,7 @@ export interface ServerEvents {
   gaveUp(name: ServerName, reason: string): void;
 }
 
-export interface RunningServer {
-  /** Resolves when it was ready for the first time; rejects when it was given up before. */
-  firstReady: Promise<void>;
-  stop(): Promise<void>;
-}
+export type RunningServer = ReturnType<typeof keepRunning>;
 
 export interface KeepOptions {
   logFile: string;
@@ -52,7 +48,7 @@ export interface KeepOptions {
   attempts: number;
 }
 
-export function keepRunning(spec: ServerSpec, options: KeepOptions, events: ServerEvents): RunningServer {
+export function keepRunning(spec: ServerSpec, options: KeepOptions, events: ServerEvents) {
   const stopping = new AbortController();
   const stopped = new Promise<"stopped">((settle) =>
     stopping.signal.addEventListener("abort", () => settle("stopped"), { once: true }),
@@ -112,8 +108,9 @@ export function keepRunning(spec: ServerSpec, options: KeepOptions, events: Serv
   })();
 
   return {
+    /** Resolves when it was ready for the first time; rejects when it was given up before. */
     firstReady,
-    async stop() {
+    async stop(): Promise<void> {
       stopping.abort();
       await loop;
     },

@@ -25,11 +25,7 @@ export interface SuperviseOptions {
   failed(reason: string): void;
 }
 
-export interface Stack {
-  ready: Promise<void>;
-  /** Ends the servers (Kafka gets 20 s) and gives the folder free. */
-  stop(failure?: string): Promise<void>;
-}
+export type Stack = Awaited<ReturnType<typeof supervise>>;
 
 export class StackRunsAlready extends Error {
   override name = "StackRunsAlready";
@@ -38,7 +34,7 @@ export class StackRunsAlready extends Error {
 const names: ServerName[] = ["kafka", "registry", "clickhouse"];
 
 /** Throws StackRunsAlready when another living supervisor owns the folder. */
-export async function supervise({ folder, servers, log, failed }: SuperviseOptions): Promise<Stack> {
+export async function supervise({ folder, servers, log, failed }: SuperviseOptions) {
   const paths = stackFolder(folder);
   keepFilesPrivate();
   await takeFolder(paths, log);
@@ -124,7 +120,8 @@ export async function supervise({ folder, servers, log, failed }: SuperviseOptio
 
   return {
     ready: Promise.all(running.map(({ firstReady }) => firstReady)).then(() => undefined),
-    async stop(failure) {
+    /** Ends the servers (Kafka gets 20 s) and gives the folder free. */
+    async stop(failure?: string): Promise<void> {
       clearInterval(logTimer);
       await Promise.all(running.map((server) => server.stop()));
       for (const name of names) {

@@ -11,14 +11,7 @@ export interface Prompted {
   characters: number;
 }
 
-export interface CachedShares {
-  /** [0, 1], for a prompt of so many characters. */
-  expected(arm: string, prompt: Prompted): number;
-  /** The arm was chosen for the request. */
-  chosen(arm: string, asked: Prompted & { tenant: string; requestId: string }): void;
-  /** Its answer, or another arm's. */
-  answered(arm: string, request: { tenant?: string; requestId: string }, usage: Usage): void;
-}
+export type CachedShares = ReturnType<typeof createCachedShares>;
 
 /** Engines and providers keep a prefix for five minutes or longer. */
 const keptMs = 300_000;
@@ -44,7 +37,7 @@ interface Turn {
 }
 
 /** clock: milliseconds. */
-export function createCachedShares(clock: () => number): CachedShares {
+export function createCachedShares(clock: () => number) {
   const conversations = new Map<string, Turn>();
   const underWay = new Map<string, { domain: string; conversation: string; reach: number; arm: string }>();
   const ofArm = new Map<string, Known>();
@@ -60,16 +53,26 @@ export function createCachedShares(clock: () => number): CachedShares {
   }
 
   return {
-    expected(arm, { domain, conversation, characters }) {
+    /** [0, 1], for a prompt of so many characters. */
+    expected(arm: string, { domain, conversation, characters }: Prompted): number {
       const { first, later } = ofDomain.get(domainKey(arm, domain)) ?? ofArm.get(arm) ?? unknown;
       return Math.max(first, later * reachOf(arm, conversation, characters));
     },
-    chosen(arm, { domain, conversation, characters, tenant, requestId }) {
+    /** The arm was chosen for the request. */
+    chosen(
+      arm: string,
+      { domain, conversation, characters, tenant, requestId }: Prompted & { tenant: string; requestId: string },
+    ): void {
       const reach = reachOf(arm, conversation, characters);
       put(underWay, requestKey(tenant, requestId), { domain, conversation, reach, arm }, mostUnderWay);
       put(conversations, conversation, { arm, characters, at: clock() }, mostConversations);
     },
-    answered(arm, { tenant = "", requestId }, { prompt, cached }) {
+    /** Its answer, or another arm's. */
+    answered(
+      arm: string,
+      { tenant = "", requestId }: { tenant?: string; requestId: string },
+      { prompt, cached }: Usage,
+    ): void {
       const key = requestKey(tenant, requestId);
       const asked = underWay.get(key);
       if (asked === undefined) return;

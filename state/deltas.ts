@@ -111,11 +111,6 @@ export function coalesce({ send, clock, everyMs = 25, mostWaiting = 65_536 }: Co
   };
 }
 
-export interface PublishedDeltas {
-  open(target: DeltaTarget): DeltaSink;
-  stop(): Promise<void>;
-}
-
 const nobody: DeltaSink = { text: () => undefined, end: () => undefined };
 
 type Pieces = Extract<TopicName, "deltas" | "tenant-deltas">;
@@ -124,7 +119,7 @@ export type DeltasSession = Pick<SessionOf<{ outputs: [Pieces] }>, "kafka" | "co
 /** How often the partitions of a tenant's topic are counted: there may be a thousand of them. */
 const countCopiesEveryMs = 60_000;
 
-export async function publishDeltas(session: DeltasSession, log: Logger): Promise<PublishedDeltas> {
+export async function publishDeltas(session: DeltasSession, log: Logger) {
   // Copies have a producer of their own: they delay no stream of a gateway.
   const [originals, copies] = [lazyProducer(session.kafka), lazyProducer(session.kafka)];
   const all = await openLane(session, { name: "deltas", producer: originals, log });
@@ -144,7 +139,7 @@ export async function publishDeltas(session: DeltasSession, log: Logger): Promis
     opening.set(owner, opened);
   };
   return {
-    open(target) {
+    open(target: DeltaTarget): DeltaSink {
       const sink = all.open(target);
       if (!session.tenants.isStreaming(target.tenant)) return sink;
       const lane = ofTenants.get(target.tenant);
@@ -152,7 +147,7 @@ export async function publishDeltas(session: DeltasSession, log: Logger): Promis
       const copy = lane?.open(target);
       return copy === undefined ? sink : both(sink, copy);
     },
-    async stop() {
+    async stop(): Promise<void> {
       await Promise.all(opening.values());
       for (const lane of [all, ...ofTenants.values()]) lane.stop();
       await Promise.all([originals.close(), copies.close()]);

@@ -2,24 +2,16 @@
 // in time is cut at lengths, and its requests told.
 import type { Logger } from "pino";
 import { cutText } from "../algorithms/text/split.ts";
-import type { Documents, DocumentTable, HeldDocument } from "../connections/documents/port.ts";
+import type { DocumentTable, HeldDocument } from "../connections/documents/port.ts";
 import { TextError } from "../connections/text/port.ts";
 import { followTable } from "../runtime/table.ts";
 import type { Document } from "../schemas/types.ts";
 import type { SessionOf } from "./session.ts";
 
-export interface HeldDocuments {
-  table: Documents;
-  caughtUp: Promise<void>;
-  stop(): Promise<void>;
-}
+export type HeldDocuments = ReturnType<typeof holdDocuments>;
 
 /** `table` is closed with it. */
-export function holdDocuments(
-  session: SessionOf<{ tables: ["documents"] }>,
-  table: DocumentTable,
-  log: Logger,
-): HeldDocuments {
+export function holdDocuments(session: SessionOf<{ tables: ["documents"] }>, table: DocumentTable, log: Logger) {
   const { config, kafka, codec, text: texts } = session;
   const { split, chunkTokens } = config.documents;
   const held = async ({ tenant, id, title, text, expiresAt }: Document): Promise<HeldDocument> => {
@@ -48,7 +40,7 @@ export function holdDocuments(
   return {
     table,
     caughtUp: reader.caughtUp,
-    async stop() {
+    async stop(): Promise<void> {
       await reader.stop();
       await table.close();
     },

@@ -21,22 +21,14 @@ export interface InlineArm extends Pick<Arm, "answer"> {
   refused(code: string): void;
 }
 
-export interface InlineArms {
-  of(name: string): InlineArm | undefined;
-  calls(): ReadonlyMap<string, number>;
-  /** Set for an arm with endpoints. */
-  replicas(name: string): ReplicaState[] | undefined;
-  /** Rejects, with nothing changed, when an arm can't be opened. */
-  replace(next: readonly ArmConfig[], bringIntoForce: () => Promise<void>): Promise<void>;
-  close(): Promise<void>;
-}
+export type InlineArms = Awaited<ReturnType<typeof createInlineArms>>;
 
 const unguarded: Breakers["guard"] = (_name, arm) => arm;
 
 /** A request may have been given to the arm just before it was taken out of force. */
 const graceMs = 5_000;
 
-export async function createInlineArms(options: InlineArmsOptions): Promise<InlineArms> {
+export async function createInlineArms(options: InlineArmsOptions) {
   const { configured, open, guard = unguarded, metricsOf } = options;
   /** By the configuration itself: what is in force is another object afterwards. */
   const opened = new Map<ArmConfig, Counted>();
@@ -77,22 +69,24 @@ export async function createInlineArms(options: InlineArmsOptions): Promise<Inli
   for (const [config, arm] of first) opened.set(config, arm);
 
   return {
-    of(name) {
+    of(name: string): InlineArm | undefined {
       const config = configured().find((arm) => arm.name === name);
       return config === undefined ? retiring.get(name) : opened.get(config);
     },
-    calls: () =>
+    calls: (): ReadonlyMap<string, number> =>
       new Map(
         configured().flatMap((config) => {
           const arm = opened.get(config);
           return arm === undefined ? [] : [[config.name, arm.calls()] as const];
         }),
       ),
-    replicas(name) {
+    /** Set for an arm with endpoints. */
+    replicas(name: string): ReplicaState[] | undefined {
       const config = configured().find((arm) => arm.name === name);
       return config && opened.get(config)?.replicas?.();
     },
-    async replace(next, bringIntoForce) {
+    /** Rejects, with nothing changed, when an arm can't be opened. */
+    async replace(next: readonly ArmConfig[], bringIntoForce: () => Promise<void>): Promise<void> {
       const before = new Map(opened);
       const after = await openAll(next);
       for (const [config, arm] of after) opened.set(config, arm);
@@ -107,7 +101,7 @@ export async function createInlineArms(options: InlineArmsOptions): Promise<Inli
       const kept = new Set(opened.values());
       for (const [{ name }, arm] of before) if (!kept.has(arm)) void retire(name, arm);
     },
-    async close() {
+    async close(): Promise<void> {
       closing = true;
       await Promise.all([...opened.values(), ...retiring.values()].map((arm) => arm.close()));
     },

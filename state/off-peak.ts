@@ -21,14 +21,8 @@ export interface OffPeak {
   waitedMs(): number;
 }
 
-export function createOffPeak({
-  load,
-  limit,
-  mostMs,
-  now,
-  everyMs = 1_000,
-  onWait = () => undefined,
-}: OffPeakOptions): OffPeak {
+export function createOffPeak(options: OffPeakOptions): OffPeak {
+  const { load, limit, mostMs, now, everyMs = 1_000, onWait = () => undefined } = options;
   let waited = 0;
   let since: number | undefined;
   const waitedMs = (): number => waited + (since === undefined ? 0 : now() - since);

@@ -6,16 +6,11 @@ import { untilReachable } from "../connections/kafka/retry.ts";
 
 const lookEveryMs = 10_000;
 
-export interface PartitionCount {
-  now(): number;
-  stop(): void;
-}
-
 /** Resolves with the brokers' first word; looks every `everyMs`. Waits while they are away. */
 export async function followPartitionCount(
   kafka: Pick<Kafka, "spans">,
   { topic, log, everyMs = lookEveryMs }: { topic: string; log: Logger; everyMs?: number },
-): Promise<PartitionCount> {
+) {
   let count = (await untilReachable(() => kafka.spans(topic), { log, topic }))?.length ?? 0;
   const look = async (): Promise<void> => {
     const found = (await kafka.spans(topic)).length;
@@ -27,5 +22,5 @@ export async function followPartitionCount(
   const timer = setInterval(() => {
     look().catch((error: unknown) => log.debug({ err: error, topic }, "the number of partitions is not to be had"));
   }, everyMs).unref();
-  return { now: () => count, stop: () => clearInterval(timer) };
+  return { now: (): number => count, stop: (): void => clearInterval(timer) };
 }

@@ -23,24 +23,20 @@ interface Row {
   createdAt: number;
 }
 
-export interface RowTable<R extends Row> {
-  apply(key: string, row: R): void;
-  remove(key: string): void;
-  others(arm: string, instance: string): R[];
-}
+export type RowTable<R extends Row> = ReturnType<typeof createRowTable<R>>;
 
-export function createRowTable<R extends Row>(clock: () => number): RowTable<R> {
+export function createRowTable<R extends Row>(clock: () => number) {
   const rows = new Map<string, R>();
   const isVoid = ({ createdAt }: R): boolean => clock() - createdAt >= voidMs;
   return {
-    apply(key, row) {
+    apply(key: string, row: R): void {
       for (const [other, known] of rows) if (isVoid(known)) rows.delete(other);
       // A clock that is ahead of ours must not make a row live for ever.
       const createdAt = Math.min(row.createdAt, clock());
       if (rows.size < mostRows || rows.has(key)) rows.set(key, { ...row, createdAt });
     },
-    remove: (key) => void rows.delete(key),
-    others: (arm, instance) =>
+    remove: (key: string): void => void rows.delete(key),
+    others: (arm: string, instance: string): R[] =>
       [...rows.values()].filter((row) => row.arm === arm && row.instance !== instance && !isVoid(row)),
   };
 }

@@ -5,12 +5,8 @@ import type { SubmittedBatch } from "../schemas/types.ts";
 import type { SessionOf } from "./session.ts";
 import { lazyProducer } from "../runtime/send-once.ts";
 
-export function openBatchRecords({
-  kafka,
-  codec,
-  topic: topicOf,
-  log,
-}: SessionOf<{ tables: ["provider-batches"]; beside: ["provider-batches"] }>) {
+export function openBatchRecords(session: SessionOf<{ tables: ["provider-batches"]; beside: ["provider-batches"] }>) {
+  const { kafka, codec, topic: topicOf, log } = session;
   const topic = topicOf("provider-batches");
   // Most arms submit none.
   const producer = lazyProducer(kafka);

@@ -5,25 +5,18 @@ import { streamingTenantsOf, tenantsOf } from "../config/tenants.ts";
 
 export type ConfiguredTenants = Config["tenants"];
 
-export interface TenantsInForce {
-  configured(): ConfiguredTenants;
-  names(): readonly string[];
-  has(name: string): boolean;
-  /** Those that have a topic of pieces of their answers. */
-  streaming(): readonly string[];
-  isStreaming(name: string): boolean;
-  replace(tenants: ConfiguredTenants): void;
-}
+export type TenantsInForce = ReturnType<typeof createTenants>;
 
-export function createTenants(initial: ConfiguredTenants): TenantsInForce {
+export function createTenants(initial: ConfiguredTenants) {
   let configured = initial;
   return {
-    configured: () => configured,
-    names: () => tenantsOf({ tenants: configured }),
-    has: (name) => Object.hasOwn(configured, name),
-    streaming: () => streamingTenantsOf({ tenants: configured }),
-    isStreaming: (name) => Object.hasOwn(configured, name) && configured[name]?.deltas === true,
-    replace: (tenants) => void (configured = tenants),
+    configured: (): ConfiguredTenants => configured,
+    names: (): readonly string[] => tenantsOf({ tenants: configured }),
+    has: (name: string): boolean => Object.hasOwn(configured, name),
+    /** Those that have a topic of pieces of their answers. */
+    streaming: (): readonly string[] => streamingTenantsOf({ tenants: configured }),
+    isStreaming: (name: string): boolean => Object.hasOwn(configured, name) && configured[name]?.deltas === true,
+    replace: (tenants: ConfiguredTenants): void => void (configured = tenants),
   };
 }
 

@@ -10,25 +10,12 @@ export interface LayerAttention {
   intra: number;
 }
 
-/** What is kept of a scoring pass with a chunk's cache. */
-export interface ContextImpact {
-  /** Cache Context Impact, [0.5, 1]: 0.5 is a chunk that looked at nothing before it. */
-  cci: number;
-  /** inter(Cj, Ci) per prefix chunk, mean over layers. */
-  inter: number[];
-  /** Token indices of Ci by inter-attention, highest first (eq. 14); ties in prompt order. */
-  ranking: number[];
-}
-
 /**
- * `prefix`: tokens of each prefix chunk. `before`: for each token of Ci its attention on all of the
- * prefix, mean over layers. Throws RangeError when the sums do not have the lengths' shape.
+ * What is kept of a scoring pass with a chunk's cache. `prefix`: tokens of each prefix chunk.
+ * `before`: for each token of Ci its attention on all of the prefix, mean over layers. Throws
+ * RangeError when the sums do not have the lengths' shape.
  */
-export function contextImpact(
-  prefix: readonly number[],
-  layers: readonly LayerAttention[],
-  before: ArrayLike<number>,
-): ContextImpact {
+export function contextImpact(prefix: readonly number[], layers: readonly LayerAttention[], before: ArrayLike<number>) {
   const length = before.length;
   if (layers.length === 0 || length === 0)
     throw new RangeError("a chunk has at least one token, and a model one layer");
@@ -47,8 +34,11 @@ export function contextImpact(
   // The layers' number stands on both sides of a/b and falls out.
   const tokens = Array.from({ length }, (_, token) => token);
   return {
+    /** Cache Context Impact, [0.5, 1]: 0.5 is a chunk that looked at nothing before it. */
     cci: cacheContextImpact(a, b),
+    /** inter(Cj, Ci) per prefix chunk, mean over layers. */
     inter: byChunk.map((sum) => sum / layers.length),
+    /** Token indices of Ci by inter-attention, highest first (eq. 14); ties in prompt order. */
     ranking: tokens.sort((one, other) => before[other]! - before[one]! || one - other),
   };
 }

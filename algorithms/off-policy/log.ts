@@ -63,20 +63,17 @@ export function growing<A extends Float64Array | Int32Array | Uint8Array>(make: 
   };
 }
 
-export interface LogBuilder {
-  /** RangeError for a context of another length, an impossible choice, a reward outside [0, 1]. */
-  add(decision: LoggedDecision): void;
-  done(): LoggedChoices;
-}
-
-export function createLogBuilder(dimension: number): LogBuilder {
+export function createLogBuilder(dimension: number) {
   const indexes = new Map<string, number>();
   const [start, arm, chosenAt] = [0, 0, 0].map(() => growing((length) => new Int32Array(length)));
   const [logged, cost, x, rewards] = [0, 0, 0, 0].map(() => growing((length) => new Float64Array(length)));
   const fold = growing((length) => new Uint8Array(length));
   let at = 0;
   return {
-    add({ requestId, candidates, chosen, reward }) {
+    /**
+     * RangeError for a context of another length, an impossible choice, a reward outside [0, 1].
+     */
+    add({ requestId, candidates, chosen, reward }: LoggedDecision): void {
       const propensity = candidates[chosen]?.logged ?? 0;
       if (!(propensity > 0 && propensity <= 1))
         throw new RangeError(`request ${requestId}: the chosen arm has the probability ${propensity}`);
@@ -98,7 +95,7 @@ export function createLogBuilder(dimension: number): LogBuilder {
         at++;
       }
     },
-    done() {
+    done(): LoggedChoices {
       start!.push(at);
       return {
         ...{ arms: [...indexes.keys()], dimension, start: start!.done(), arm: arm!.done() },

@@ -7,11 +7,7 @@ export interface Waits {
   limit: number;
 }
 
-export interface Backoff {
-  next(): number;
-  /** An attempt succeeded: the next wait is the first one again. */
-  reset(): void;
-}
+export type Backoff = ReturnType<typeof backoff>;
 
 /** What 2 ** failures is capped at, so that no count overflows. */
 const mostDoublings = 30;
@@ -20,11 +16,12 @@ const mostDoublings = 30;
 export const waitAfter = (waits: number, { first, limit }: Waits): number =>
   waits <= 0 ? first : Math.min(limit, first * 2 ** Math.min(waits, mostDoublings));
 
-export function backoff(waits: Waits): Backoff {
+export function backoff(waits: Waits) {
   let done = 0;
   return {
-    next: () => waitAfter(done++, waits),
-    reset() {
+    next: (): number => waitAfter(done++, waits),
+    /** An attempt succeeded: the next wait is the first one again. */
+    reset(): void {
       done = 0;
     },
   };

@@ -31,13 +31,7 @@ export interface BreakerTurn {
   readonly epoch: number;
 }
 
-export interface Breaker {
-  /** undefined: not now. The caller must return an acquired turn with `leave`. */
-  enter(now: number): BreakerTurn | undefined;
-  /** `random` in [0, 1). */
-  leave(turn: BreakerTurn, verdict: Verdict, flow: string, now: number, random: number): void;
-  state(now: number): BreakerState;
-}
+export type Breaker = ReturnType<typeof createBreaker>;
 
 interface Outcome {
   at: number;
@@ -50,7 +44,7 @@ const unreachableInARow = 2;
 /** Share of the time that may be added by chance, so that processes do not probe together. */
 const jitter = 0.25;
 
-export function createBreaker(settings: BreakerSettings): Breaker {
+export function createBreaker(settings: BreakerSettings) {
   const { share, minimum, windowMs, probes } = settings;
   const perFlow = 2 * minimum;
   const flows = new Map<string, Outcome[]>();
@@ -103,7 +97,8 @@ export function createBreaker(settings: BreakerSettings): Breaker {
 
   return {
     state,
-    enter(now) {
+    /** undefined: not now. The caller must return an acquired turn with `leave`. */
+    enter(now: number): BreakerTurn | undefined {
       const current = state(now);
       if (current === "closed") return { probe: false, epoch };
       if (current === "open") return undefined;
@@ -114,7 +109,8 @@ export function createBreaker(settings: BreakerSettings): Breaker {
       probedAt = now;
       return { probe: true, epoch };
     },
-    leave(turn, verdict, flow, now, random) {
+    /** `random` in [0, 1). */
+    leave(turn: BreakerTurn, verdict: Verdict, flow: string, now: number, random: number): void {
       if (turn.epoch !== epoch) return;
       if (turn.probe) {
         probing = Math.max(0, probing - 1);

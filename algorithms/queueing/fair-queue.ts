@@ -1,18 +1,6 @@
 // Fair sharing of slots between flows (tenants) by weight: max-min fair, among equals start-time
 // fair queueing. Lanes (partitions) of a flow are FIFO and served in turn. Pure.
 
-export interface FairQueue<T> {
-  /** cost: what the item will hold, a positive whole number (so that sums are exact). */
-  push(flow: string, lane: string, item: T, cost: number): void;
-  /** The next item whose lane may move; its cost is held from now on. Only heads are asked. */
-  take(admits: (item: T) => boolean): T | undefined;
-  release(flow: string, cost: number): void;
-  /** Forgets what waits in a lane. What was taken from it stays held until it is released. */
-  dropLane(lane: string): void;
-  size(): number;
-  held(flow: string): number;
-}
-
 interface Waiting<T> {
   item: T;
   cost: number;
@@ -32,7 +20,7 @@ interface Flow<T> {
 }
 
 /** weightOf: a positive number; a flow of weight 2 gets twice the share of one of weight 1. */
-export function createFairQueue<T>(weightOf: (flow: string) => number = () => 1): FairQueue<T> {
+export function createFairQueue<T>(weightOf: (flow: string) => number = () => 1) {
   const flows = new Map<string, Flow<T>>();
   /** Virtual time: tag of the item taken last, where a returning flow starts. */
   let time = 0;
@@ -56,7 +44,8 @@ export function createFairQueue<T>(weightOf: (flow: string) => number = () => 1)
   };
 
   return {
-    push(name, laneName, item, cost) {
+    /** cost: what the item will hold, a positive whole number (so that sums are exact). */
+    push(name: string, laneName: string, item: T, cost: number): void {
       let flow = flows.get(name);
       if (flow === undefined) {
         flow = { weight: weightOf(name), held: 0, turn: time, waiting: 0, lanes: new Map() };
@@ -70,7 +59,8 @@ export function createFairQueue<T>(weightOf: (flow: string) => number = () => 1)
       size++;
     },
 
-    take(admits) {
+    /** The next item whose lane may move; its cost is held from now on. Only heads are asked. */
+    take(admits: (item: T) => boolean): T | undefined {
       let best: Flow<T> | undefined;
       let bestLane = "";
       for (const flow of flows.values()) {
@@ -97,14 +87,15 @@ export function createFairQueue<T>(weightOf: (flow: string) => number = () => 1)
       return taken.item;
     },
 
-    release(name, cost) {
+    release(name: string, cost: number): void {
       const flow = flows.get(name);
       if (flow === undefined) return;
       flow.held = Math.max(0, flow.held - cost);
       forgetIdle(name, flow);
     },
 
-    dropLane(laneName) {
+    /** Forgets what waits in a lane. What was taken from it stays held until it is released. */
+    dropLane(laneName: string): void {
       for (const [name, flow] of flows) {
         const lane = flow.lanes.get(laneName);
         if (lane === undefined) continue;
@@ -116,8 +107,8 @@ export function createFairQueue<T>(weightOf: (flow: string) => number = () => 1)
       }
     },
 
-    size: () => size,
-    held: (name) => flows.get(name)?.held ?? 0,
+    size: (): number => size,
+    held: (name: string): number => flows.get(name)?.held ?? 0,
   };
 }
 

@@ -1,21 +1,15 @@
 // How many things each owner holds at a time, for bounds by tenant.
 
-export interface HeldCounts {
-  of(owner: string): number;
-  /** The sum over all owners. */
-  total(): number;
-  /** Counts one more until the returned function is called; later calls of it do nothing. */
-  take(owner: string): () => void;
-}
-
-export function createHeldCounts(): HeldCounts {
+export function createHeldCounts() {
   const held = new Map<string, number>();
   let total = 0;
   const of = (owner: string): number => held.get(owner) ?? 0;
   return {
     of,
-    total: () => total,
-    take(owner) {
+    /** The sum over all owners. */
+    total: (): number => total,
+    /** Counts one more until the returned function is called; later calls of it do nothing. */
+    take(owner: string): () => void {
       held.set(owner, of(owner) + 1);
       total++;
       let isHeld = true;

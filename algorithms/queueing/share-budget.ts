@@ -1,13 +1,6 @@
 // Gives a share of an owner's requests in the hour something extra, up to a maximum. Bounded:
 // owners beyond the bound get nothing until the next hour. Pure but for its counts.
 
-export interface ShareBudget {
-  /** One more request of the owner. */
-  count(owner: string, now: number): void;
-  /** Takes one, or says false and takes nothing. */
-  take(owner: string, now: number): boolean;
-}
-
 export interface ShareBudgetOptions {
   /** [0, 1]. */
   share: number;
@@ -19,7 +12,7 @@ export interface ShareBudgetOptions {
 const hourMs = 3_600_000;
 
 /** Times in milliseconds since the epoch; one that goes back counts to the hour that is open. */
-export function createShareBudget({ share, perHour, owners = 16_384 }: ShareBudgetOptions): ShareBudget {
+export function createShareBudget({ share, perHour, owners = 16_384 }: ShareBudgetOptions) {
   const counts = new Map<string, { requests: number; taken: number }>();
   let hour = -Infinity;
 
@@ -37,11 +30,13 @@ export function createShareBudget({ share, perHour, owners = 16_384 }: ShareBudg
   };
 
   return {
-    count(owner, now) {
+    /** One more request of the owner. */
+    count(owner: string, now: number): void {
       const counted = countsOf(owner, now);
       if (counted !== undefined) counted.requests++;
     },
-    take(owner, now) {
+    /** Takes one, or says false and takes nothing. */
+    take(owner: string, now: number): boolean {
       const counted = countsOf(owner, now);
       const most = share <= 0 ? 0 : Math.min(perHour, Math.max(1, share * (counted?.requests ?? 0)));
       if (counted === undefined || counted.taken + 1 > most) return false;

@@ -62,11 +62,10 @@ export function standing(limit: number, { recorded, own, held, sharers, holders 
 }
 
 /** Account and cost that a response is charged to; null: no charge. */
-export function chargedCost({
-  account,
-  duplicate,
-  cost,
-}: Pick<Response, "account" | "duplicate" | "cost">): { account: string; cost: number } | null {
+export function chargedCost(
+  response: Pick<Response, "account" | "duplicate" | "cost">,
+): { account: string; cost: number } | null {
+  const { account, duplicate, cost } = response;
   // A copy cost nothing; a cost that is no number would make every sum none.
   const isCharged = account !== null && account !== "" && !duplicate && cost > 0 && Number.isFinite(cost);
   return isCharged ? { account, cost } : null;

@@ -5,20 +5,13 @@ import { costIn, type DayCost, type Window } from "./spend-limit.ts";
 /** Maximum entries per partition; beyond it, neighbours are merged in pairs. */
 const mostEntries = 64;
 
-export interface Unrecorded {
-  /** Adds the cost of an answer; idempotent. */
-  add(partition: number, offset: number, cost: DayCost): void;
-  /** The table has answers of the partition up to this offset. */
-  recorded(partition: number, offset: number): void;
-  costIn(window: Window): number;
-  size(): number;
-}
+export type Unrecorded = ReturnType<typeof createUnrecorded>;
 
 interface Entry extends DayCost {
   offset: number;
 }
 
-export function createUnrecorded(): Unrecorded {
+export function createUnrecorded() {
   /** By partition: how far the table is, and what comes behind that, by rising offset. */
   const partitions = new Map<number, { upTo: number; entries: Entry[] }>();
   const of = (partition: number): { upTo: number; entries: Entry[] } => {
@@ -29,20 +22,22 @@ export function createUnrecorded(): Unrecorded {
   const all = (): Entry[] => [...partitions.values()].flatMap(({ entries }) => entries);
 
   return {
-    add(partition, offset, cost) {
+    /** Adds the cost of an answer; idempotent. */
+    add(partition: number, offset: number, cost: DayCost): void {
       const its = of(partition);
       // Already counted here or in the table.
       if (offset <= Math.max(its.upTo, its.entries.at(-1)?.offset ?? -1)) return;
       its.entries.push({ ...cost, offset });
       if (its.entries.length > mostEntries) its.entries = merged(its.entries);
     },
-    recorded(partition, offset) {
+    /** The table has answers of the partition up to this offset. */
+    recorded(partition: number, offset: number): void {
       const its = of(partition);
       its.upTo = Math.max(its.upTo, offset);
       its.entries = its.entries.filter((entry) => entry.offset > its.upTo);
     },
-    costIn: (window) => costIn(window, all()),
-    size: () => all().length,
+    costIn: (window: Window): number => costIn(window, all()),
+    size: (): number => all().length,
   };
 }
 

@@ -20,24 +20,9 @@ export interface Rule {
   window: number;
 }
 
-export interface DensityCache {
-  has(slot: number): boolean;
-  used(): number;
-  count(): number;
-  /** What is known of an entry changed. asked: because of a request for it. */
-  changed(slot: number, asked: boolean): void;
-  /** False: the answer stays outside. Who leaves is in `victims`. */
-  admit(slot: number): boolean;
-  remove(slot: number): void;
-  /** An entry's size is about to change by so much. True: it does not fit any more, and left. */
-  resize(slot: number, by: number): boolean;
-  setRule(rule: Rule): void;
-  /** Half-lives were scaled by these factors. */
-  rekey(): void;
-  readonly victims: readonly number[];
-}
+export type DensityCache = ReturnType<typeof createDensityCache>;
 
-export function createDensityCache(slots: Slots, known: Known, capacity: number, first: Rule): DensityCache {
+export function createDensityCache(slots: Slots, known: Known, capacity: number, first: Rule) {
   const heap = createSlotHeap(slots);
   const window = createSlotList(slots);
   const victims: number[] = [];
@@ -120,14 +105,16 @@ export function createDensityCache(slots: Slots, known: Known, capacity: number,
 
   return {
     victims,
-    has: (slot) => heap.has(slot) || window.has(slot),
-    used: () => used,
-    count: () => heap.count() + window.count(),
-    changed(slot, asked) {
+    has: (slot: number): boolean => heap.has(slot) || window.has(slot),
+    used: (): number => used,
+    count: (): number => heap.count() + window.count(),
+    /** What is known of an entry changed. asked: because of a request for it. */
+    changed(slot: number, asked: boolean): void {
       if (heap.has(slot)) heap.update(slot, density(slot));
       else if (asked) window.touch(slot);
     },
-    admit(slot) {
+    /** False: the answer stays outside. Who leaves is in `victims`. */
+    admit(slot: number): boolean {
       victims.length = 0;
       const size = known.sizes[slot]!;
       if (used + size > capacity && size <= rule.window * capacity) enterWindow(slot);
@@ -135,7 +122,8 @@ export function createDensityCache(slots: Slots, known: Known, capacity: number,
       return true;
     },
     remove,
-    resize(slot, by) {
+    /** An entry's size is about to change by so much. True: it does not fit any more, and left. */
+    resize(slot: number, by: number): boolean {
       if (used + by > capacity) {
         remove(slot);
         return true;
@@ -144,11 +132,12 @@ export function createDensityCache(slots: Slots, known: Known, capacity: number,
       if (window.has(slot)) inWindow += by;
       return false;
     },
-    setRule(next) {
+    setRule(next: Rule): void {
       rule = next;
       narrow();
       heap.rekey(density);
     },
-    rekey: () => heap.rekey(density),
+    /** Half-lives were scaled by these factors. */
+    rekey: (): void => heap.rekey(density),
   };
 }

@@ -2,19 +2,7 @@
 // allocation. Least key first, then least id.
 import { longer, type Slots } from "./slots.ts";
 
-export interface SlotHeap {
-  has(slot: number): boolean;
-  push(slot: number, key: number): void;
-  update(slot: number, key: number): void;
-  remove(slot: number): void;
-  /** -1: empty. */
-  first(): number;
-  leastKey(): number;
-  count(): number;
-  rekey(keyOf: (slot: number) => number): void;
-}
-
-export function createSlotHeap(slots: Slots): SlotHeap {
+export function createSlotHeap(slots: Slots) {
   let count = 0;
   let nodes = new Int32Array(0);
   let keys = new Float64Array(0);
@@ -62,19 +50,20 @@ export function createSlotHeap(slots: Slots): SlotHeap {
     at > 0 && before(key, slot, (at - 1) >> 1) ? up(slot, key, at) : down(slot, key, at);
 
   return {
-    has: (slot) => positions[slot]! >= 0,
-    push: (slot, key) => up(slot, key, count++),
-    update: (slot, key) => settle(slot, key, positions[slot]!),
-    remove(slot) {
+    has: (slot: number): boolean => positions[slot]! >= 0,
+    push: (slot: number, key: number): void => up(slot, key, count++),
+    update: (slot: number, key: number): void => settle(slot, key, positions[slot]!),
+    remove(slot: number): void {
       const at = positions[slot]!;
       positions[slot] = -1;
       const last = --count;
       if (at < last) settle(nodes[last]!, keys[last]!, at);
     },
-    first: () => (count > 0 ? nodes[0]! : -1),
-    leastKey: () => keys[0]!,
-    count: () => count,
-    rekey(keyOf) {
+    /** -1: empty. */
+    first: (): number => (count > 0 ? nodes[0]! : -1),
+    leastKey: (): number => keys[0]!,
+    count: (): number => count,
+    rekey(keyOf: (slot: number) => number): void {
       for (let at = 0; at < count; at++) keys[at] = keyOf(nodes[at]!);
       for (let at = (count >> 1) - 1; at >= 0; at--) down(nodes[at]!, keys[at]!, at);
     },

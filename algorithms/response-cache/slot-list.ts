@@ -2,19 +2,10 @@
 // time finds its first entry only past everything that was deleted.
 import { longer, type Slots } from "./slots.ts";
 
-export interface SlotList {
-  has(slot: number): boolean;
-  touch(slot: number): void;
-  remove(slot: number): void;
-  /** -1: empty. */
-  oldest(): number;
-  count(): number;
-}
-
 const NONE = -1;
 const OUTSIDE = -2;
 
-export function createSlotList(slots: Slots): SlotList {
+export function createSlotList(slots: Slots) {
   let older = new Int32Array(0);
   let newer = new Int32Array(0);
   let [oldest, newest, count] = [NONE, NONE, 0];
@@ -36,8 +27,8 @@ export function createSlotList(slots: Slots): SlotList {
   }
 
   return {
-    has: (slot) => older[slot] !== OUTSIDE,
-    touch(slot) {
+    has: (slot: number): boolean => older[slot] !== OUTSIDE,
+    touch(slot: number): void {
       if (slot === newest) return;
       remove(slot);
       older[slot] = newest;
@@ -48,7 +39,8 @@ export function createSlotList(slots: Slots): SlotList {
       count++;
     },
     remove,
-    oldest: () => oldest,
-    count: () => count,
+    /** -1: empty. */
+    oldest: (): number => oldest,
+    count: (): number => count,
   };
 }

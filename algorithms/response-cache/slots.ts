@@ -2,30 +2,21 @@
 // reused once its id is forgotten. Columns grow by doubling, and listeners are notified.
 import type { Id } from "./policy.ts";
 
-export interface Slots {
-  /** -1: unknown. */
-  find(id: Id): number;
-  /** A number for an id that has none. */
-  add(id: Id): number;
-  free(slot: number): void;
-  idOf(slot: number): Id;
-  count(): number;
-  /** All numbers are below. */
-  length(): number;
-  onGrowth(grow: (length: number) => void): void;
-}
+export type Slots = ReturnType<typeof createSlots>;
 
 const leastLength = 256;
 
-export function createSlots(): Slots {
+export function createSlots() {
   const byId = new Map<Id, number>();
   const ids: (Id | undefined)[] = [];
   const freed: number[] = [];
   const listeners: ((length: number) => void)[] = [];
   let length = leastLength;
   return {
-    find: (id) => byId.get(id) ?? -1,
-    add(id) {
+    /** -1: unknown. */
+    find: (id: Id): number => byId.get(id) ?? -1,
+    /** A number for an id that has none. */
+    add(id: Id): number {
       const slot = freed.pop() ?? ids.length;
       ids[slot] = id;
       byId.set(id, slot);
@@ -35,15 +26,16 @@ export function createSlots(): Slots {
       }
       return slot;
     },
-    free(slot) {
+    free(slot: number): void {
       byId.delete(ids[slot]!);
       ids[slot] = undefined;
       freed.push(slot);
     },
-    idOf: (slot) => ids[slot]!,
-    count: () => byId.size,
-    length: () => ids.length,
-    onGrowth(grow) {
+    idOf: (slot: number): Id => ids[slot]!,
+    count: (): number => byId.size,
+    /** All numbers are below. */
+    length: (): number => ids.length,
+    onGrowth(grow: (length: number) => void): void {
       listeners.push(grow);
       grow(length);
     },

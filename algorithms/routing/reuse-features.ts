@@ -55,18 +55,7 @@ const questionWords = set(
   "what which who whom whose when where why how is are was were do does did can could should would will has have",
 );
 
-interface Read {
-  words: string[];
-  content: Set<string>;
-  stems: Set<string>;
-  neighbours: Set<string>;
-  letters: Map<string, number>;
-  letterCount: number;
-  numbers: Set<string>;
-  names: Set<string>;
-  negations: number;
-  comparisons: Set<string>;
-}
+type Read = ReturnType<typeof read>;
 
 /** Strips endings of number and tense; crude, but the same for both texts. */
 function stem(word: string): string {
@@ -79,7 +68,7 @@ function stem(word: string): string {
   return stripped.length < 3 ? word : stripped.replace(/([b-df-hj-np-tv-z])\1$/, "$1");
 }
 
-function read(text: string): Read {
+function read(text: string) {
   const head = normalise(text).slice(0, HEAD);
   const found = [...head.matchAll(/[\p{L}\p{N}]+(?:'[\p{L}]{1,3})?/gu)].slice(0, MOST_WORDS);
   const words = found.map(([word]) => word.toLowerCase());

@@ -1,8 +1,9 @@
 // The predicted chance that the answer to one question is the right one for another: boosted trees
-// on reuse-features.ts (docs/arms.md, reuse). Pure.
+// on reuse-features.ts, fitted to 15,000 pairs of questions that people marked as the same or not
+// (docs/arms.md, reuse). `npm run bench -- reuse --only model` writes them. Pure.
 import { canonicalContent } from "../text/canonical.ts";
 import { reuseFeatures } from "./reuse-features.ts";
-import { reuseModel } from "./reuse-model.ts";
+import reuseModel from "./reuse-model.json" with { type: "json" };
 import { reuseScore } from "./reuse-trees.ts";
 
 /** The arm's model in decisions: other features or trees are another arm to the router. */

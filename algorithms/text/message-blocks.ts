@@ -1,6 +1,6 @@
 // Content blocks of Anthropic's format in pieces: a block's text, and whole blocks again. Pure.
 import { RawJson } from "./exact-json.ts";
-import { isObject, listOf } from "./json-shape.ts";
+import { inputOf, isObject, listOf } from "./json-shape.ts";
 
 type Json = Record<string, unknown>;
 
@@ -29,6 +29,15 @@ export function blockText({ type }: Json): BlockText {
   if (typeof type === "string" && type.endsWith("tool_use"))
     return { name: "input", kind: "json", delta: { type: "input_json_delta", member: "partial_json" } };
   return { name: "", kind: null, delta: null };
+}
+
+/** A tool's call of a chat completion; throws where its arguments are no JSON object. */
+export function toolUseOf(call: unknown, refused: (name: unknown) => Error): object {
+  const { id, function: called } = isObject(call) ? call : {};
+  const { name, arguments: text } = isObject(called) ? called : {};
+  const input = inputOf(text);
+  if (typeof id !== "string" || typeof name !== "string" || input === null) throw refused(name);
+  return { type: "tool_use", id, name, input: new RawJson(input) };
 }
 
 /** Values for exactJson: tool inputs keep their text if it is a JSON object. */

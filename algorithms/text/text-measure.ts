@@ -2,13 +2,9 @@
 // beginning. Callers that try many ranges (split.ts) take time linear in the text, not quadratic.
 import { tokensOf } from "./tokens.ts";
 
-export interface TextMeasure {
-  /** The stretch without outer white space; from = to: blank. Half-open, UTF-16 units. */
-  trim(from: number, to: number): { from: number; to: number };
-  tokens(from: number, to: number): number;
-}
+export type TextMeasure = ReturnType<typeof measureText>;
 
-export function measureText(text: string): TextMeasure {
+export function measureText(text: string) {
   const length = text.length;
   /** Characters beyond ASCII before each position. */
   const wide = new Uint32Array(length + 1);
@@ -23,13 +19,14 @@ export function measureText(text: string): TextMeasure {
   nextInk[length] = length;
   for (let i = length - 1; i >= 0; i--) nextInk[i] = isSpace(text.charCodeAt(i)) ? nextInk[i + 1]! : i;
 
+  /** The stretch without outer white space; from = to: blank. Half-open, UTF-16 units. */
   const trim = (from: number, to: number): { from: number; to: number } => {
     const start = Math.min(nextInk[from]!, to);
     return { from: start, to: Math.max(start, lastInk[to]!) };
   };
   return {
     trim,
-    tokens(from, to) {
+    tokens(from: number, to: number): number {
       const trimmed = trim(from, to);
       return tokensOf(trimmed.to - trimmed.from, wide[trimmed.to]! - wide[trimmed.from]!);
     },

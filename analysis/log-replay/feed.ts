@@ -19,18 +19,12 @@ export interface FeedOptions {
   onProgress: (answered: number) => void;
 }
 
-export interface Feed {
-  find(tenant: string, id: string): Replayed | undefined;
-  prepare(): Promise<void>;
-  /** Resolves when all are answered, to how many had none before; rejects when aborted. */
-  run(): Promise<number>;
-  stop(): Promise<void>;
-}
+export type Feed = ReturnType<typeof createFeed>;
 
 /** A request may have a megabyte. */
 const pageSize = 100;
 
-export function createFeed(options: FeedOptions): Feed {
+export function createFeed(options: FeedOptions) {
   const { session, total, readPage, inFlight, speed, stalledAfterMs, signal, onProgress } = options;
   const { kafka, codec, topic } = session;
   /** Put on the topic and not answered yet. */
@@ -99,8 +93,8 @@ export function createFeed(options: FeedOptions): Feed {
   };
 
   return {
-    find: (tenant, id) => open.get(requestKey(tenant, id)),
-    async prepare() {
+    find: (tenant: string, id: string): Replayed | undefined => open.get(requestKey(tenant, id)),
+    async prepare(): Promise<void> {
       responses = kafka.readTopic(topic("responses"), take);
       await responses.caughtUp;
       const there = await produced();
@@ -113,7 +107,8 @@ export function createFeed(options: FeedOptions): Feed {
       next = there;
       onProgress(done);
     },
-    async run() {
+    /** Resolves when all are answered, to how many had none before; rejects when aborted. */
+    async run(): Promise<number> {
       answeredAt = performance.now();
       const began = performance.now();
       const before = done;
@@ -140,7 +135,7 @@ export function createFeed(options: FeedOptions): Feed {
       await untilFewerThan(1);
       return done - before;
     },
-    async stop() {
+    async stop(): Promise<void> {
       await responses?.stop();
       await producer.close();
     },

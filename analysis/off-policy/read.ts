@@ -75,14 +75,8 @@ const pageSize = 5_000;
 /** Component of the context that says how long the prompt is. */
 const promptLength = 2;
 
-export async function readLog({
-  clickhouse,
-  window,
-  targets,
-  serving,
-  maxDecisions,
-  ...rest
-}: ReadOptions): Promise<ReadLog> {
+export async function readLog(options: ReadOptions): Promise<ReadLog> {
+  const { clickhouse, window, targets, serving, maxDecisions, ...rest } = options;
   const { correctFeedback, signal, onProgress } = rest;
   const parameters = {
     ...window,

@@ -10,21 +10,8 @@ import type { BlockPiece } from "../../schemas/types.ts";
 
 type Json = Record<string, unknown>;
 
-export interface Blocks {
-  /** Takes an event of a stream. */
-  take(event: Json): void;
-  /** Takes a block of a whole body; `input`: JSON of its input. */
-  whole(block: Json, input: string): void;
-  /** `event`: the last one, with the reason. */
-  end(event: Json, usage: Json): void;
-  /** Pieces since the last call. */
-  next(): BlockPiece[];
-  /** Further members of the message: blocks, or thinking with signatures. */
-  members(): Json;
-}
-
 /** native: returns all blocks; otherwise only thinking, at the end. */
-export function createBlocks(native: boolean): Blocks {
+export function createBlocks(native: boolean) {
   const pieces: NativePiece[] = [];
   const open = new Map<unknown, { piece: NativePiece; position: number; pass: Pieces }>();
   let ready: BlockPiece[] = [];
@@ -59,26 +46,31 @@ export function createBlocks(native: boolean): Blocks {
   };
 
   return {
-    take(event) {
+    /** Takes an event of a stream. */
+    take(event: Json): void {
       if (event["type"] === "content_block_start") start(event);
       if (event["type"] === "content_block_delta") follow(event);
     },
-    whole(block, input) {
+    /** Takes a block of a whole body; `input`: JSON of its input. */
+    whole(block: Json, input: string): void {
       const { name, kind } = blockText(block);
       const own = block[name];
       if (kind === "json") add({ ...block, [name]: {} }, input);
       else if (kind === "text" && typeof own === "string") add({ ...block, [name]: "" }, own);
       else add(block, "");
     },
-    end({ type: _type, usage: _usage, ...end }, usage) {
+    /** `event`: the last one, with the reason. */
+    end({ type: _type, usage: _usage, ...end }: Json, usage: Json): void {
       ended = { end, usage };
     },
-    next() {
+    /** Pieces since the last call. */
+    next(): BlockPiece[] {
       const next = native ? ready : [];
       ready = [];
       return next;
     },
-    members() {
+    /** Further members of the message: blocks, or thinking with signatures. */
+    members(): Json {
       if (native) return { [nativeAnswerMember]: { pieces, ...ended } };
       const thoughts = signed(pieces);
       return thoughts.length === 0 ? {} : { thinking_blocks: thoughts };

@@ -1,6 +1,7 @@
 // Messages of a chat completion as turns of the Messages API. Arguments of calls keep their text.
 import { rawItems, rawMembers, RawJson } from "../../algorithms/text/exact-json.ts";
-import { inputOf, isObject, listOf } from "../../algorithms/text/json-shape.ts";
+import { isObject, listOf } from "../../algorithms/text/json-shape.ts";
+import { toolUseOf } from "../../algorithms/text/message-blocks.ts";
 import { Unsendable } from "../openai/protocol.ts";
 
 type Json = Record<string, unknown>;
@@ -66,12 +67,7 @@ const thoughtsOf = (message: string): RawJson[] =>
 
 function callsOf({ tool_calls: calls, function_call: legacy }: Json, at: string): object[] {
   if (isObject(legacy)) throw new Unsendable("calls of functions, only those of tools", at);
-  return listOf(calls).map((call, index) => {
-    const { id, function: called } = isObject(call) ? call : {};
-    const { name, arguments: text } = isObject(called) ? called : {};
-    const input = inputOf(text);
-    if (typeof id !== "string" || typeof name !== "string" || input === null)
-      throw new Unsendable("a call whose arguments are no JSON object", `${at}.tool_calls[${index}]`);
-    return { type: "tool_use", id, name, input: new RawJson(input) };
-  });
+  const refused = (index: number) => () =>
+    new Unsendable("a call whose arguments are no JSON object", `${at}.tool_calls[${index}]`);
+  return listOf(calls).map((call, index) => toolUseOf(call, refused(index)));
 }

@@ -2,8 +2,10 @@
 import { APIError } from "openai";
 import pino from "pino";
 import { afterEach, expect, it, vi } from "vitest";
-import { createCollector, type BatchOutcome, type Collector } from "./collector.ts";
+import { createCollector, type BatchOutcome } from "./collector.ts";
 import type { LineResult, Provider, ProviderBatch } from "./port.ts";
+
+type Collector = ReturnType<typeof createCollector>;
 
 const hours = 3_600_000;
 const open: Collector[] = [];

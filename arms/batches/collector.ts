@@ -24,16 +24,6 @@ export interface CollectorOptions {
 /** reason: why the batch has no result of the line. */
 export type BatchOutcome = LineResult | { refused: Error } | { reason: string };
 
-export interface Collector {
-  /** null: the signal was aborted. withdrawn: no client waits; such batches are cancelled. */
-  submit(
-    line: BatchLine & { deadline: number },
-    signal: AbortSignal,
-    withdrawn: () => boolean,
-  ): Promise<BatchOutcome | null>;
-  close(): void;
-}
-
 /** OpenAI allows 50,000 and 200 MB. */
 const mostLines = 10_000;
 const mostBytes = 64 * 1_048_576;
@@ -57,7 +47,7 @@ interface Open {
   lookAt: number;
 }
 
-export function createCollector({ provider, clock = Date.now, log, ...times }: CollectorOptions): Collector {
+export function createCollector({ provider, clock = Date.now, log, ...times }: CollectorOptions) {
   const { collectMs, pollMs, timeoutMs } = times;
   const submitted = createSubmitted(provider, clock);
   const waiting = new Set<Item>();
@@ -213,7 +203,12 @@ export function createCollector({ provider, clock = Date.now, log, ...times }: C
   }
 
   return {
-    submit: ({ id, body, deadline }, signal, withdrawn) =>
+    /** null: the signal was aborted. withdrawn: no client waits; such batches are cancelled. */
+    submit: (
+      { id, body, deadline }: BatchLine & { deadline: number },
+      signal: AbortSignal,
+      withdrawn: () => boolean,
+    ): Promise<BatchOutcome | null> =>
       new Promise((resolve) => {
         const end = (): void => {
           item.isWithdrawn = withdrawn();
@@ -234,7 +229,7 @@ export function createCollector({ provider, clock = Date.now, log, ...times }: C
         waiting.add(item);
         working ??= work();
       }),
-    close() {
+    close(): void {
       closing.abort();
       for (const item of [...waiting, ...[...open.values()].flatMap(({ items }) => [...items])]) item.settle(null);
     },

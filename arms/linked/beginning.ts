@@ -40,13 +40,9 @@ export interface BeginningsOptions {
   keepInFull?: boolean | undefined;
 }
 
-export interface Beginnings {
-  of(prompt: ConversationPrompt, policy: LinkPolicies, options: BeginningOptions): Promise<Beginning>;
-}
-
 export type BeginningOptions = Pick<RunOptions, "onProgress"> & { signal: AbortSignal; keep: boolean };
 
-export function createBeginnings(options: BeginningsOptions): Beginnings {
+export function createBeginnings(options: BeginningsOptions) {
   const { context, store, plans, format, convention, prefixes, keepInFull = true } = options;
 
   /** Links nothing, so that a prompt is computed alike whatever was asked before. */
@@ -151,7 +147,7 @@ export function createBeginnings(options: BeginningsOptions): Beginnings {
   }
 
   return {
-    async of(prompt, policy, running) {
+    async of(prompt: ConversationPrompt, policy: LinkPolicies, running: BeginningOptions): Promise<Beginning> {
       if (!running.keep) return untouched();
       if (linksNothing(policiesOf(policy, prompt.chunks))) return inFull(prompt, policy);
       if (prefixes === undefined) return linked(prompt, policy, running);

@@ -54,11 +54,6 @@ export interface IdleBuildOptions {
   now?: () => number;
 }
 
-export interface IdleBuild {
-  /** Makes the caches of one of them; whether there is more to do at once. Rejects when aborted. */
-  next(signal: AbortSignal): Promise<boolean>;
-}
-
 const readEveryMs = 60_000;
 /** After the store was full: something may have been removed or evicted. */
 const fullPauseMs = 600_000;
@@ -66,7 +61,7 @@ const mostTried = 100_000;
 /** Times that an example can't be read before it is left. */
 const mostUnread = 3;
 
-export function createIdleBuild(options: IdleBuildOptions): IdleBuild {
+export function createIdleBuild(options: IdleBuildOptions) {
   const { documents, agenda, cached, build, now = () => performance.now() } = options;
   /** What was made and evicted again, or failed, is left to the requests. */
   const tried = new LRUCache<string, true>({ max: mostTried });
@@ -117,7 +112,10 @@ export function createIdleBuild(options: IdleBuildOptions): IdleBuild {
   }
 
   return {
-    async next(signal) {
+    /**
+     * Makes the caches of one of them; whether there is more to do at once. Rejects when aborted.
+     */
+    async next(signal: AbortSignal): Promise<boolean> {
       if (now() < fullUntil) return false;
       signal.throwIfAborted();
       const began = now();

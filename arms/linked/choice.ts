@@ -20,16 +20,7 @@ export interface Chosen {
 
 export type PastSample = Pick<Sample, "requestId" | "policy" | "kl" | "recomputedShare">;
 
-export interface LinkedChoice {
-  /** Name of the policies. `asked`: by the request; craft counts only where caches have scores. */
-  policy(asked: string | null): string;
-  compare(request: Pick<Comparison, "requestId" | "tenant">, policy: string): Comparison | null;
-  add(sample: PastSample): void;
-  /** What all processes measured, oldest first, in place of what was known. */
-  restore(samples: readonly PastSample[]): void;
-  /** By kind of chunk; empty where a policy is set. */
-  chosen(): Chosen[];
-}
+export type LinkedChoice = ReturnType<typeof createLinkedChoice>;
 
 type ByKind = Readonly<Record<ChunkKind, readonly string[]>>;
 /** Choices of auto for each kind, cheap to expensive. */
@@ -71,10 +62,7 @@ export interface ChoiceOptions {
   scored?: boolean;
 }
 
-export function createLinkedChoice(
-  { policy, sampleShare, maxKl, scored = false }: ChoiceOptions,
-  random: Random,
-): LinkedChoice {
+export function createLinkedChoice({ policy, sampleShare, maxKl, scored = false }: ChoiceOptions, random: Random) {
   const isAuto = policy === "auto";
   const candidates = candidatesOf(scored);
   const ladderOf = (kind: ChunkKind): readonly string[] => (scored ? scoredLadders : ladders)[kind];
@@ -99,24 +87,28 @@ export function createLinkedChoice(
   const hasRoom = (kind: ChunkKind): boolean =>
     choicesOf(kind, scored).some((name) => (records.get(sampleName(kind, name))?.weight ?? 0) < least);
   return {
-    policy: (asked) => {
+    /**
+     * Name of the policies. `asked`: by the request; craft counts only where caches have scores.
+     */
+    policy: (asked: string | null): string => {
       if (asked !== null && (scored || !isCraft(asked))) return asked;
       if (!isAuto) return policy;
       return pairName(choose("short").policy, choose("long").policy);
     },
-    compare(request, used) {
+    compare(request: Pick<Comparison, "requestId" | "tenant">, used: string): Comparison | null {
       const learns = sampleShare > 0 && isLearning();
       if (random() >= (learns ? Math.max(sampleShare, learningShare) : sampleShare)) return null;
       if (learns) learned++;
       return { ...request, policies: (isAuto ? [...candidates, used] : [used]).filter((name) => name !== "full") };
     },
-    add(sample) {
+    add(sample: PastSample): void {
       take(sample);
       if (!isAuto) return;
       own.push({ sample, readings: 0 });
       if (own.length > mostPast * candidates.length) own.shift();
     },
-    restore(samples) {
+    /** What all processes measured, oldest first, in place of what was known. */
+    restore(samples: readonly PastSample[]): void {
       const identity = ({ requestId, policy: name }: PastSample): string => `${name} ${requestId}`;
       const read = new Set(samples.map(identity));
       own = own
@@ -126,6 +118,7 @@ export function createLinkedChoice(
       for (const sample of samples) take(sample);
       for (const { sample } of own) take(sample);
     },
-    chosen: () => (isAuto ? chunkKinds.map(choose) : []),
+    /** By kind of chunk; empty where a policy is set. */
+    chosen: (): Chosen[] => (isAuto ? chunkKinds.map(choose) : []),
   };
 }

@@ -21,11 +21,6 @@ export interface LinkHistory {
   chose(chosen: Chosen, of: CurveOf): void;
 }
 
-export interface HistoryFollower {
-  measured(sample: Sample): void;
-  stop(): void;
-}
-
 export interface FollowOptions {
   choice: LinkedChoice;
   /** undefined: there is none, and a process goes by its own samples. */
@@ -37,7 +32,7 @@ export interface FollowOptions {
 
 const everyMs = 60_000;
 
-export function followHistory({ choice, history, of, log }: FollowOptions): HistoryFollower {
+export function followHistory({ choice, history, of, log }: FollowOptions) {
   const recorded = new Map<string, string>();
   let asked = false;
   let reading = false;
@@ -83,11 +78,11 @@ export function followHistory({ choice, history, of, log }: FollowOptions): Hist
   const timer = from && setInterval(() => void read(from), everyMs).unref();
   if (from !== undefined) void read(from);
   return {
-    measured(sample) {
+    measured(sample: Sample): void {
       choice.add(sample);
       history?.sampled(sample, of());
       record();
     },
-    stop: () => clearInterval(timer),
+    stop: (): void => clearInterval(timer),
   };
 }

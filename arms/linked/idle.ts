@@ -33,13 +33,7 @@ export interface Comparison {
   policies: readonly string[];
 }
 
-export interface IdleWork {
-  seen(prompt: KeyedPrompt): void;
-  compare(prompt: KeyedPrompt, answer: Int32Array, what: Comparison): void;
-  forget(chunks: ReadonlySet<string>): void;
-  /** Does one thing; samples are what came of it. Rejects with what the model rejects with. */
-  next(signal: AbortSignal): Promise<{ more: boolean; samples: Sample[] }>;
-}
+export type IdleWork = ReturnType<typeof createIdleWork>;
 
 export interface IdleOptions {
   model: LinkedModel;
@@ -68,7 +62,7 @@ async function once<Result>(
   }
 }
 
-export function createIdleWork({ model, maker, vocabulary }: IdleOptions): IdleWork {
+export function createIdleWork({ model, maker, vocabulary }: IdleOptions) {
   const wanted = new Map<string, WantedCache>();
   const comparisons: { prompt: KeyedPrompt; answer: Int32Array; what: Comparison }[] = [];
 
@@ -96,25 +90,26 @@ export function createIdleWork({ model, maker, vocabulary }: IdleOptions): IdleW
   }
 
   return {
-    seen(prompt) {
+    seen(prompt: KeyedPrompt): void {
       for (const one of maker.wanted(prompt)) {
         const isSame = (other: WantedCache): boolean =>
           other.chunk.chunk === one.chunk.chunk && other.convention === one.convention;
         if (wanted.size < mostWanted && ![...wanted.values()].some(isSame)) wanted.set(one.key, one);
       }
     },
-    forget(chunks) {
+    forget(chunks: ReadonlySet<string>): void {
       for (const [key, { chunk, prefix }] of wanted)
         if ([chunk, ...prefix].some((one) => chunks.has(one.chunk))) wanted.delete(key);
     },
-    compare(prompt, answer, what) {
+    compare(prompt: KeyedPrompt, answer: Int32Array, what: Comparison): void {
       // Without a policy a prefill in full would have nothing beside it.
       const policies = what.policies.filter((name) => policyFor(name, prompt) !== null);
       const comparable = answer.length > 0 && prompt.chunks.length > 0 && policies.length > 0;
       if (comparable && comparisons.length < mostComparisons)
         comparisons.push({ prompt, answer, what: { ...what, policies } });
     },
-    async next(signal) {
+    /** Does one thing; samples are what came of it. Rejects with what the model rejects with. */
+    async next(signal: AbortSignal): Promise<{ more: boolean; samples: Sample[] }> {
       const [first] = wanted.values();
       if (first !== undefined) {
         const take = (made?: MadeCaches): void => {

@@ -37,13 +37,7 @@ export interface Scored {
   caches: readonly Uint8Array[];
 }
 
-export interface ImpactScorer {
-  /** Not what is too long (tokens: with its prefix), or has failed `mostFailures` times. */
-  mayScore(id: string, tokens: number): boolean;
-  /** undefined: the model failed (logged). LlamaError cancelled (after a part), or closed. */
-  score(what: Scored, signal: AbortSignal): Promise<Impact | undefined>;
-  close(): Promise<void>;
-}
+export type ImpactScorer = ReturnType<typeof createImpactScorer>;
 
 /** A cache whose scoring fails so often stays without a score while the process runs. */
 export const mostFailures = 3;
@@ -65,15 +59,18 @@ export const mostScoredTokens = 2_048;
 export function createImpactScorer(
   open: () => Promise<Pick<LlamaScorer, "attention" | "close">>,
   log: Pick<Logger, "warn">,
-): ImpactScorer {
+) {
   const scorer = lazily(open);
   const failures = new LRUCache<string, number>({ max: 10_000 });
   /** Failures in a row of one cache, the most of any since the last score. */
   let logged = 0;
 
   return {
-    mayScore: (id, tokens) => tokens <= mostScoredTokens && (failures.get(id) ?? 0) < mostFailures,
-    async score({ id, tokens, prefix, caches }, signal) {
+    /** Not what is too long (tokens: with its prefix), or has failed `mostFailures` times. */
+    mayScore: (id: string, tokens: number): boolean =>
+      tokens <= mostScoredTokens && (failures.get(id) ?? 0) < mostFailures,
+    /** undefined: the model failed (logged). LlamaError cancelled (after a part), or closed. */
+    async score({ id, tokens, prefix, caches }: Scored, signal: AbortSignal): Promise<Impact | undefined> {
       const starts = prefix.reduce((all, length) => [...all, all.at(-1)! + length], [0]);
       try {
         const { attention } = await scorer.get();
@@ -92,7 +89,7 @@ export function createImpactScorer(
         return undefined;
       }
     },
-    close: async () => (await scorer.opened()?.catch(() => undefined))?.close(),
+    close: async (): Promise<void> => (await scorer.opened()?.catch(() => undefined))?.close(),
   };
 }
 

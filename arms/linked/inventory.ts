@@ -12,17 +12,7 @@ import type { ArmInventory, Cached } from "../arm.ts";
 import type { KeyedChunk } from "./variants.ts";
 import type { PromptChunk } from "./prompt.ts";
 
-export interface Inventory {
-  /** The chunks of one prompt of a sharing domain, in the same order. */
-  seen(chunks: readonly PromptChunk[], keyed: readonly Pick<KeyedChunk, "chunk">[], domain: string): void;
-  summary(): ArmInventory;
-  /** What the store has a cache of, or one made behind it. */
-  cached(): Cached;
-  /** Their names go; the chunks that they named. */
-  forget(cached: Cached): Set<string>;
-  /** Takes in the names of other processes of the folder, and writes down its own that changed. */
-  save(): Promise<void>;
-}
+export type Inventory = Awaited<ReturnType<typeof openInventory>>;
 
 export interface InventoryOptions {
   store: Pick<KvStore, "list" | "stats">;
@@ -37,7 +27,7 @@ const [exampleName, documentName] = [cacheName("example", ""), cacheName("docume
 /** A piece of a document has a name for each of its chunks: domains have their own. */
 const pieceOf = (name: string): string => name.slice(documentName.length, name.lastIndexOf("/"));
 
-export async function openInventory({ store, folder, log, most = 50_000 }: InventoryOptions): Promise<Inventory> {
+export async function openInventory({ store, folder, log, most = 50_000 }: InventoryOptions) {
   const names = new LRUCache<string, string>({ max: most });
   /** Forgotten here, and perhaps in the file still. */
   const forgotten = new Set<string>();
@@ -57,7 +47,8 @@ export async function openInventory({ store, folder, log, most = 50_000 }: Inven
   if (folder !== null) await takeIn(join(folder, fileName));
 
   return {
-    seen(chunks, keyed, domain) {
+    /** The chunks of one prompt of a sharing domain, in the same order. */
+    seen(chunks: readonly PromptChunk[], keyed: readonly Pick<KeyedChunk, "chunk">[], domain: string): void {
       for (const [index, { kind, id, text = "" }] of chunks.entries()) {
         const chunk = keyed[index]?.chunk;
         if (chunk === undefined || id === null || kind === "system") continue;
@@ -68,7 +59,7 @@ export async function openInventory({ store, folder, log, most = 50_000 }: Inven
         names.set(name, chunk);
       }
     },
-    summary() {
+    summary(): ArmInventory {
       const bytesOf = new Map<string, number>();
       for (const { chunk, bytes } of store.list()) bytesOf.set(chunk, (bytesOf.get(chunk) ?? 0) + bytes);
       const there = [...names].filter(([, chunk]) => bytesOf.has(chunk));
@@ -79,7 +70,8 @@ export async function openInventory({ store, folder, log, most = 50_000 }: Inven
       const reads = { memoryHits, diskHits, misses, prefetched };
       return { bloom, hashes, chunks: there.length, bytes, reads };
     },
-    cached() {
+    /** What the store has a cache of, or one made behind it. */
+    cached(): Cached {
       const there = new Set(store.list().flatMap(({ chunk, prefix }) => [chunk, ...prefix.map((one) => one.chunk)]));
       const named = new Set(names.values());
       const back = [...gone].filter(([, chunk]) => !named.has(chunk));
@@ -90,7 +82,8 @@ export async function openInventory({ store, folder, log, most = 50_000 }: Inven
         documents: [...documents],
       };
     },
-    forget({ examples, documents }) {
+    /** Their names go; the chunks that they named. */
+    forget({ examples, documents }: Cached): Set<string> {
       const pieces = new Set(documents);
       const named = new Set([
         ...examples.map((id) => cacheName("example", id)),
@@ -109,7 +102,10 @@ export async function openInventory({ store, folder, log, most = 50_000 }: Inven
       }
       return chunks;
     },
-    async save() {
+    /**
+     * Takes in the names of other processes of the folder, and writes down its own that changed.
+     */
+    async save(): Promise<void> {
       if (folder === null) return;
       const file = join(folder, fileName);
       await takeIn(file);

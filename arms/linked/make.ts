@@ -18,16 +18,7 @@ export interface WantedCache {
   tokens: Int32Array;
 }
 
-export interface CacheMaker {
-  /** What the store has not, the more useful first; chained: as wantedPrefixes. */
-  wanted(prompt: KeyedPrompt, chained?: boolean): WantedCache[];
-  /**
-   * The first of them, and all whose prefix and chunk are what the same prefill begins with. A
-   * cache that finds no room is lost: it is computed again when it is needed. Rejects with
-   * LlamaError; caches that were made by then are kept, and wanted while they lack a score.
-   */
-  make(wanted: readonly WantedCache[], signal: AbortSignal): Promise<MadeCaches>;
-}
+export type CacheMaker = ReturnType<typeof createCacheMaker>;
 
 export interface MadeCaches {
   /** Not wanted any more: they were made, or were there. */
@@ -46,7 +37,7 @@ export interface CacheMakerOptions {
   scorer?: ImpactScorer | undefined;
 }
 
-export function createCacheMaker({ context, store, format, convention, scorer }: CacheMakerOptions): CacheMaker {
+export function createCacheMaker({ context, store, format, convention, scorer }: CacheMakerOptions) {
   const scoreId = ({ chunk }: KeyedChunk, made: Convention): string => `${made} ${chunk}`;
   const mayScore = ({ chunk, convention: made, prefix }: Omit<WantedCache, "key" | "tokens">): boolean => {
     const length = prefix.reduce((sum, { tokens }) => sum + tokens, chunk.tokens);
@@ -67,7 +58,8 @@ export function createCacheMaker({ context, store, format, convention, scorer }:
   const isMade = convention === "alone" || convention === "system" || convention === "context";
 
   return {
-    wanted({ tokens, chunks }, chained = false) {
+    /** What the store has not, the more useful first; chained: as wantedPrefixes. */
+    wanted({ tokens, chunks }: KeyedPrompt, chained: boolean = false): WantedCache[] {
       const all = chunks.flatMap((chunk, index) => {
         const prefixes = wantedPrefixes(chunks, index, convention, chained);
         // The system prompt, and what stands beside nothing, have one beginning alone.
@@ -86,7 +78,12 @@ export function createCacheMaker({ context, store, format, convention, scorer }:
         Number(made !== convention && prefix.length > 0);
       return all.sort((a, b) => isSecond(a) - isSecond(b));
     },
-    async make(wanted, signal) {
+    /**
+     * The first of them, and all whose prefix and chunk are what the same prefill begins with. A
+     * cache that finds no room is lost: it is computed again when it is needed. Rejects with
+     * LlamaError; caches that were made by then are kept, and wanted while they lack a score.
+     */
+    async make(wanted: readonly WantedCache[], signal: AbortSignal): Promise<MadeCaches> {
       const there = wanted.filter(isThere);
       const missing = wanted.filter((one) => !there.includes(one));
       const [first] = missing;

@@ -37,33 +37,13 @@ export interface Answered {
   firstTokenMs: number | null;
 }
 
-export interface LinkedModel {
-  /** Caches are those of the sharing domain, and of what is configured. */
-  keyed(prompt: ChunkedPrompt, domain: string): ConversationPrompt;
-  /** What would be done now; null where a chunk is missing. */
-  plan(prompt: KeyedPrompt, policy: LinkPolicies): Promise<LinkedPlan | null>;
-  /** Rejects with LlamaError. */
-  answer(
-    prompt: ConversationPrompt,
-    policy: LinkPolicies,
-    wanted: Answering,
-    options: AnswerOptions,
-  ): Promise<Answered>;
-  /** Prompts may have logits wanted instead of an answer. */
-  run(prompt: KeyedPrompt, plan: LinkedPlan | null, more: Partial<Prompt>, signal: AbortSignal): Promise<RunResult>;
-}
+export type LinkedModel = ReturnType<typeof createLinkedModel>;
 
-export function createLinkedModel({
-  context,
-  store,
-  format,
-  convention,
-  prefixes,
-  keepInFull,
-}: LinkedModelOptions): LinkedModel {
+export function createLinkedModel({ context, store, format, convention, prefixes, keepInFull }: LinkedModelOptions) {
   const plans = createLinkPlans({ store, convention });
   const beginnings = createBeginnings({ context, store, plans, format, convention, prefixes, keepInFull });
 
+  /** Caches are those of the sharing domain, and of what is configured. */
   function keyed({ tokens, chunks, turnEnds }: ChunkedPrompt, domain: string): ConversationPrompt {
     return {
       ...{ tokens, turnEnds, domain },
@@ -74,6 +54,7 @@ export function createLinkedModel({
     };
   }
 
+  /** Rejects with LlamaError. */
   async function answer(
     prompt: ConversationPrompt,
     policy: LinkPolicies,
@@ -102,12 +83,19 @@ export function createLinkedModel({
 
   return {
     keyed,
-    async plan(prompt, policy) {
+    /** What would be done now; null where a chunk is missing. */
+    async plan(prompt: KeyedPrompt, policy: LinkPolicies): Promise<LinkedPlan | null> {
       const plan = await plans.load(prompt, policy);
       return missingOf(plan).length > 0 ? null : plan;
     },
     answer,
-    run: (prompt, plan, more, signal) =>
+    /** Prompts may have logits wanted instead of an answer. */
+    run: (
+      prompt: KeyedPrompt,
+      plan: LinkedPlan | null,
+      more: Partial<Prompt>,
+      signal: AbortSignal,
+    ): Promise<RunResult> =>
       context.run(
         {
           tokens: prompt.tokens,

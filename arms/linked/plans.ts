@@ -23,12 +23,7 @@ export interface Claimed {
   done: () => void;
 }
 
-export interface LinkPlans {
-  /** As things are now. */
-  load(prompt: KeyedPrompt, policy: LinkPolicies): Promise<LinkedPlan>;
-  /** The plan, and the promise to compute what it misses: `done` must be called. */
-  claim(prompt: KeyedPrompt, policy: LinkPolicies, signal: AbortSignal): Promise<Claimed>;
-}
+export type LinkPlans = ReturnType<typeof createLinkPlans>;
 
 // A cache that turns out to be damaged leaves the store, and the plan is made again without it.
 const mostAttempts = 4;
@@ -38,10 +33,11 @@ export interface LinkPlansOptions {
   convention: Convention;
 }
 
-export function createLinkPlans({ store, convention }: LinkPlansOptions): LinkPlans {
+export function createLinkPlans({ store, convention }: LinkPlansOptions) {
   /** Chunks that a request is computing, by content, until they are in the store. */
   const underWay = new Map<string, Promise<void>>();
 
+  /** As things are now. */
   async function load({ chunks }: KeyedPrompt, policy: LinkPolicies): Promise<LinkedPlan> {
     for (let attempt = 1; ; attempt += 1) {
       const given = attempt < mostAttempts ? store.variants : () => [];
@@ -58,6 +54,7 @@ export function createLinkPlans({ store, convention }: LinkPlansOptions): LinkPl
     }
   }
 
+  /** The plan, and the promise to compute what it misses: `done` must be called. */
   async function claim(prompt: KeyedPrompt, policy: LinkPolicies, signal: AbortSignal): Promise<Claimed> {
     for (;;) {
       const plan = await load(prompt, policy);

@@ -13,12 +13,9 @@ export interface PrefetcherOptions {
   most?: number;
 }
 
-export interface Prefetcher {
-  /** Resolves when `over` is aborted, or there is nothing to keep. */
-  waiting(prompt: () => KeyedPrompt, policy: LinkPolicies, over: AbortSignal): Promise<void>;
-}
+export type Prefetcher = ReturnType<typeof createPrefetcher>;
 
-export function createPrefetcher({ store, convention, most = 64 }: PrefetcherOptions): Prefetcher {
+export function createPrefetcher({ store, convention, most = 64 }: PrefetcherOptions) {
   const line = pLimit(1);
   let keeping = 0;
   let wake = (): void => undefined;
@@ -55,7 +52,8 @@ export function createPrefetcher({ store, convention, most = 64 }: PrefetcherOpt
   }
 
   return {
-    async waiting(prompt, policy, over) {
+    /** Resolves when `over` is aborted, or there is nothing to keep. */
+    async waiting(prompt: () => KeyedPrompt, policy: LinkPolicies, over: AbortSignal): Promise<void> {
       if (over.aborted || line.pendingCount + line.activeCount >= most) return;
       const ended = aborted(over);
       const release = await line(async () => {

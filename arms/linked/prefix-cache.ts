@@ -17,16 +17,10 @@ export interface Prefix {
   end: number;
 }
 
-export interface PrefixCache {
-  /** The longest beginning that is kept; `how` separates what was computed differently. */
-  longest(prompt: Conversation, how: string): Prefix | null;
-  keep(prompt: Conversation, how: string, prefix: Prefix): void;
-  /** Beginnings with one of these chunks go. */
-  forget(chunks: ReadonlySet<string>): void;
-}
+export type PrefixCache = ReturnType<typeof createPrefixCache>;
 
 /** Holds `maxBytes` at most; what was not used for the longest time goes first. */
-export function createPrefixCache(maxBytes: number): PrefixCache {
+export function createPrefixCache(maxBytes: number) {
   const held = new LRUCache<string, { blob: Uint8Array; chunks: readonly string[] }>({
     maxSize: maxBytes,
     sizeCalculation: ({ blob }) => blob.byteLength,
@@ -42,7 +36,8 @@ export function createPrefixCache(maxBytes: number): PrefixCache {
   }
 
   return {
-    longest(prompt, how) {
+    /** The longest beginning that is kept; `how` separates what was computed differently. */
+    longest(prompt: Conversation, how: string): Prefix | null {
       const keys = keysOf(prompt, how);
       for (let turn = keys.length - 1; turn >= 0; turn--) {
         const found = held.get(keys[turn]!);
@@ -50,11 +45,12 @@ export function createPrefixCache(maxBytes: number): PrefixCache {
       }
       return null;
     },
-    keep(prompt, how, { blob, end }) {
+    keep(prompt: Conversation, how: string, { blob, end }: Prefix): void {
       const key = keysOf(prompt, how)[prompt.turnEnds.indexOf(end)];
       if (key !== undefined) held.set(key, { blob, chunks: prompt.chunks?.map(({ chunk }) => chunk) ?? [] });
     },
-    forget(chunks) {
+    /** Beginnings with one of these chunks go. */
+    forget(chunks: ReadonlySet<string>): void {
       for (const [key, one] of held) if (one.chunks.some((chunk) => chunks.has(chunk))) held.delete(key);
     },
   };

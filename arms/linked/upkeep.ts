@@ -2,13 +2,6 @@
 // else now and then. Under steady load it gets a tenth of the time, or caches would never be made.
 import { setTimeout as sleep } from "node:timers/promises";
 
-export interface Upkeep {
-  /** A request came: what is under way stops, unless its time under load is due. */
-  interrupt(): void;
-  /** Resolves when nothing is under way any more. */
-  close(): Promise<void>;
-}
-
 export interface UpkeepOptions {
   busy: () => boolean;
   /** Does one thing; whether there is more. A rejection waits like nothing to do. */
@@ -24,7 +17,7 @@ const shareUnderLoad = 0.1;
 const mostEarnedMs = 3_000;
 const leastEarnedMs = 100;
 
-export function startUpkeep({ busy, work, pauseMs = 1_000, now = () => performance.now() }: UpkeepOptions): Upkeep {
+export function startUpkeep({ busy, work, pauseMs = 1_000, now = () => performance.now() }: UpkeepOptions) {
   const closing = new AbortController();
   let current = new AbortController();
   /** Under load one thing is done whenever this is enough; its time is then taken off. */
@@ -55,11 +48,13 @@ export function startUpkeep({ busy, work, pauseMs = 1_000, now = () => performan
   }
   const ended = loop();
   return {
-    interrupt: () => {
+    /** A request came: what is under way stops, unless its time under load is due. */
+    interrupt: (): void => {
       count(0);
       if (!mayWork()) current.abort();
     },
-    close: () => {
+    /** Resolves when nothing is under way any more. */
+    close: (): Promise<void> => {
       closing.abort();
       return ended;
     },

@@ -1,16 +1,10 @@
 // Detects work that makes no progress. It counts checks and reads no clock, so time in which this
 // process was blocked, or the machine slept, does not count.
 
-export interface Watchdog {
-  /** It moved on. */
-  progress(): void;
-  stop(): void;
-}
-
 const looks = 10;
 
 /** Calls onStall while busy without progress for `stallMs`, again and again until stop(). */
-export function createWatchdog(stallMs: number, busy: () => boolean, onStall: () => void): Watchdog {
+export function createWatchdog(stallMs: number, busy: () => boolean, onStall: () => void) {
   let quiet = 0;
   const timer = setInterval(() => {
     quiet = busy() ? quiet + 1 : 0;
@@ -20,9 +14,10 @@ export function createWatchdog(stallMs: number, busy: () => boolean, onStall: ()
   }, stallMs / looks);
   timer.unref();
   return {
-    progress: () => {
+    /** It moved on. */
+    progress: (): void => {
       quiet = 0;
     },
-    stop: () => clearInterval(timer),
+    stop: (): void => clearInterval(timer),
   };
 }

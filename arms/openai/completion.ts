@@ -27,13 +27,8 @@ export interface Choice {
   stop: string | null;
 }
 
-export interface PartReader {
-  /** Parts of a value: most have one. Throws APIError for an error in it, or NotACompletion. */
-  read(value: unknown): Part[];
-}
-
 /** isWhole: a body rather than pieces. Usage goes to `counts`, wherever it stands. */
-export function createPartReader(counts: Counts, isWhole: boolean, headers: Headers): PartReader {
+export function createPartReader(counts: Counts, isWhole: boolean, headers: Headers) {
   /** Several choices: the first one that came is ours. */
   let ours: number | null = null;
   /** What pieces have said: a message behind them only says it again. */
@@ -79,7 +74,8 @@ export function createPartReader(counts: Counts, isWhole: boolean, headers: Head
   };
 
   return {
-    read(value) {
+    /** Parts of a value: most have one. Throws APIError for an error in it, or NotACompletion. */
+    read(value: unknown): Part[] {
       // Gemini sends an error as a list of one.
       const values = Array.isArray(value) ? (value as unknown[]) : [value];
       return values.map((one) => {

@@ -40,16 +40,11 @@ export interface Counted extends Omit<Usage, "linked" | "recomputed" | "prefille
   isRegional?: true;
 }
 
-export interface Counts {
-  /** An object with counts: a usage, timings, or what else may have some. */
-  add(usage: unknown): void;
-  /** What stands in for counts that are missing: of the prompt, and of all that was written. */
-  result(estimate: { prompt: () => number; written: () => number }): Counted;
-}
+export type Counts = ReturnType<typeof createCounts>;
 
 type Name = keyof typeof names | "input" | "parts" | "cachedBeside" | "writtenBeside" | "hourWrite" | "slot";
 
-export function createCounts(): Counts {
+export function createCounts() {
   const read: Partial<Record<Name, number>> = {};
   let isZero = false;
   let isRegional = false;
@@ -72,7 +67,8 @@ export function createCounts(): Counts {
   }
 
   return {
-    add(reported) {
+    /** An object with counts: a usage, timings, or what else may have some. */
+    add(reported: unknown): void {
       if (!isObject(reported)) return;
       const usage = withIterations(reported);
       for (const [name, keys] of Object.entries(names) as [keyof typeof names, readonly string[]][]) {
@@ -99,7 +95,8 @@ export function createCounts(): Counts {
       isRegional ||= usage["inference_geo"] === "us";
       isZero ||= usage["completion_tokens"] === 0 || usage["output_tokens"] === 0;
     },
-    result({ prompt: ofPrompt, written: ofWritten }) {
+    /** What stands in for counts that are missing: of the prompt, and of all that was written. */
+    result({ prompt: ofPrompt, written: ofWritten }: { prompt: () => number; written: () => number }): Counted {
       const { total, reasoning = 0, written = 0, slot = 0 } = read;
       const toolUses = sumOf([...uses.values()]);
       let { completion, cached = 0 } = read;

@@ -5,24 +5,17 @@ import { isObject } from "../../algorithms/text/json-shape.ts";
 
 type Json = Record<string, unknown>;
 
-export interface Extra {
-  add(message: Json, logprobs: Json | null): void;
-  length(): number;
-  /** With these calls of tools; null: nothing. */
-  json(calls: readonly Json[]): string | null;
-}
-
 const read = new Set(["role", "content", "tool_calls", "usage"]);
 /** Said once, however often they come. */
 const once = new Set(["id", "type", "name", "index", "role"]);
 
-export function createExtra(): Extra {
+export function createExtra() {
   const message = new Map<string, unknown>();
   let logprobs: Json | null = null;
   let length = 0;
 
   return {
-    add(piece, reported) {
+    add(piece: Json, reported: Json | null): void {
       for (const [name, value] of Object.entries(piece)) {
         if (read.has(name) || value === null || value === undefined) continue;
         length += JSON.stringify(value).length;
@@ -32,8 +25,9 @@ export function createExtra(): Extra {
       length += JSON.stringify(reported).length;
       logprobs = merged(logprobs ?? undefined, reported) as Json;
     },
-    length: () => length,
-    json(calls) {
+    length: (): number => length,
+    /** With these calls of tools; null: nothing. */
+    json(calls: readonly Json[]): string | null {
       const members = [...message, ...(calls.length > 0 ? [["tool_calls", calls] as const] : [])].filter(
         ([, value]) => !(Array.isArray(value) && value.length === 0),
       );

@@ -1,18 +1,15 @@
 // Whether a JSON object that comes in pieces is complete: by its brackets outside of strings. What
 // is between them may be no JSON. Linear.
 
-export interface JsonEnd {
-  add(piece: string): void;
-  isComplete(): boolean;
-}
+export type JsonEnd = ReturnType<typeof createJsonEnd>;
 
 const [quote, backslash, openBrace, closeBrace, openBracket, closeBracket] = [34, 92, 123, 125, 91, 93];
 
-export function createJsonEnd(): JsonEnd {
+export function createJsonEnd() {
   let depth = 0;
   let [hasBegun, inString, isEscaped] = [false, false, false];
   return {
-    add(piece) {
+    add(piece: string): void {
       for (let at = 0; at < piece.length; at++) {
         const unit = piece.charCodeAt(at);
         if (isEscaped) isEscaped = false;
@@ -26,6 +23,6 @@ export function createJsonEnd(): JsonEnd {
         } else if (unit === closeBrace || unit === closeBracket) depth--;
       }
     },
-    isComplete: () => hasBegun && depth === 0 && !inString,
+    isComplete: (): boolean => hasBegun && depth === 0 && !inString,
   };
 }

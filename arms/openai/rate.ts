@@ -1,18 +1,12 @@
 // How fast an arm may call: a token bucket. Pure but for its own count; the clock is passed in.
 
-export interface RateLimit {
-  /** Takes the next slot. Milliseconds from `now`; null: more than `longest`, none is taken. */
-  take(now: number, longest: number): number | null;
-  /** Gives a slot back that was taken and not used. */
-  giveBack(): void;
-}
-
 /** `perMinute` calls a minute in the long run, `burst` of them at once after a pause. */
-export function createRateLimit(perMinute: number, burst: number): RateLimit {
+export function createRateLimit(perMinute: number, burst: number) {
   const perMs = perMinute / 60_000;
   let tokens = burst;
   let updated: number | null = null;
 
+  /** Takes the next slot. Milliseconds from `now`; null: more than `longest`, none is taken. */
   function take(now: number, longest: number): number | null {
     tokens = Math.min(burst, tokens + Math.max(0, now - (updated ?? now)) * perMs);
     updated = Math.max(now, updated ?? now);
@@ -23,5 +17,9 @@ export function createRateLimit(perMinute: number, burst: number): RateLimit {
     return wait;
   }
 
-  return { take, giveBack: () => void (tokens = Math.min(burst, tokens + 1)) };
+  return {
+    take,
+    /** Gives a slot back that was taken and not used. */
+    giveBack: (): void => void (tokens = Math.min(burst, tokens + 1)),
+  };
 }

@@ -37,17 +37,7 @@ interface Call extends Omit<Entry, "text" | "id"> {
   pass: Pieces;
 }
 
-export interface ToolCalls {
-  /** Takes tool_calls; returns what may be streamed. isWhole: of whole calls. NotACompletion. */
-  add(value: unknown, isWhole: boolean): CallPiece[];
-  /** Characters of names and arguments. */
-  length(): number;
-  texts(): string[];
-  /** All calls, as a message has them. Throws BrokenCall unless the answer was cut (`isCut`). */
-  whole(isCut: boolean): Json[];
-}
-
-export function createToolCalls(): ToolCalls {
+export function createToolCalls() {
   const calls: Call[] = [];
   const byIndex = new Map<number, Call>();
   const byId = new Map<string, Call>();
@@ -114,15 +104,19 @@ export function createToolCalls(): ToolCalls {
   };
 
   return {
-    add: (value, isWhole) =>
+    /** Takes tool_calls; returns what may be streamed. isWhole: of whole calls. NotACompletion. */
+    add: (value: unknown, isWhole: boolean): CallPiece[] =>
       listOf(value, "tool_calls").flatMap((one, at) => {
         const entry = entryOf(one);
         const piece = take(isWhole ? { ...entry, index: at, text: unwrapped(entry) } : entry, isWhole);
         return piece === null ? [] : [piece];
       }),
-    length: () => length,
-    texts: () => calls.flatMap(({ name, parts }) => [name ?? "", parts.join("")]),
-    whole: (isCut) => [...calls].sort((one, other) => one.order - other.order).map((call) => messageCall(call, isCut)),
+    /** Characters of names and arguments. */
+    length: (): number => length,
+    texts: (): string[] => calls.flatMap(({ name, parts }) => [name ?? "", parts.join("")]),
+    /** All calls, as a message has them. Throws BrokenCall unless the answer was cut (`isCut`). */
+    whole: (isCut: boolean): Json[] =>
+      [...calls].sort((one, other) => one.order - other.order).map((call) => messageCall(call, isCut)),
   };
 }
 

@@ -2,7 +2,7 @@
 // five nearest examples (nl2bash), the router (GSM8K, two models), and whether an answer may be
 // reused (QQP). No language model runs.
 import { reuseFeatures } from "../../algorithms/routing/reuse-features.ts";
-import { reuseModel } from "../../algorithms/routing/reuse-model.ts";
+import reuseModel from "../../algorithms/routing/reuse-model.json" with { type: "json" };
 import { reuseScore } from "../../algorithms/routing/reuse-trees.ts";
 import { dot } from "../../algorithms/selection/embedding.ts";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";

@@ -5,7 +5,7 @@
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { reuseFeatures, REUSE_FEATURE_NAMES } from "../../algorithms/routing/reuse-features.ts";
-import { reuseModel } from "../../algorithms/routing/reuse-model.ts";
+import reuseModel from "../../algorithms/routing/reuse-model.json" with { type: "json" };
 import { reuseScore, type ReuseModel } from "../../algorithms/routing/reuse-trees.ts";
 import { dot } from "../../algorithms/selection/embedding.ts";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
@@ -33,7 +33,7 @@ const full: Plan = { repeats: 5, resamples: 2_000, runs: 400 };
  */
 const plainThreshold = 0.6;
 const limits = [0.05, 0.1, 0.2] as const;
-const modelFile = fileURLToPath(new URL("../../algorithms/routing/reuse-model.ts", import.meta.url));
+const modelFile = fileURLToPath(new URL("../../algorithms/routing/reuse-model.json", import.meta.url));
 
 export const reuse: Benchmark = {
   name: "reuse",
@@ -191,24 +191,6 @@ const shippedDifference = (rows: readonly (readonly number[])[], model: ReuseMod
     .reduce((most, row) => Math.max(most, Math.abs(reuseScore(row, reuseModel) - reuseScore(row, model))), 0);
 
 async function writeModel({ base, trees }: ReuseModel): Promise<void> {
-  const lines = trees.map(
-    ({ splits, leaves }) => `    { splits: ${JSON.stringify(splits)}, leaves: ${JSON.stringify(leaves)} },`,
-  );
-  await writeFile(
-    modelFile,
-    [
-      "// The trees of reuse-quality.ts, fitted to 15,000 pairs of questions that people marked as the same",
-      "// or not (docs/arms.md, reuse). Written by `npm run bench -- reuse --only model`: not to be edited.",
-      'import type { ReuseModel } from "./reuse-trees.ts";',
-      "",
-      "// prettier-ignore",
-      "export const reuseModel: ReuseModel = {",
-      `  base: ${base},`,
-      "  trees: [",
-      ...lines,
-      "  ],",
-      "};",
-      "",
-    ].join("\n"),
-  );
+  const lines = trees.map((tree) => `    ${JSON.stringify(tree)}`);
+  await writeFile(modelFile, `{\n  "base": ${base},\n  "trees": [\n${lines.join(",\n")}\n  ]\n}\n`);
 }

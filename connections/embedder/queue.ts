@@ -1,19 +1,9 @@
 // Texts that wait: of requests, and of the background, which gets idle time and one batch in
 // sixteen, small ones while requests come. The oldest go first.
 
-export interface EmbedQueue<T extends { background: boolean }> {
-  add(item: T): void;
-  /** False when it had been taken already. */
-  remove(item: T): boolean;
-  /** At most maxBatch; empty: nothing waits. */
-  next(): T[];
-  waiting(): { requests: number; background: number };
-  clear(): T[];
-}
-
 const backgroundTurn = 16;
 
-export function createEmbedQueue<T extends { background: boolean }>(maxBatch: number): EmbedQueue<T> {
+export function createEmbedQueue<T extends { background: boolean }>(maxBatch: number) {
   let requests: T[] = [];
   let background: T[] = [];
   let batches = 0;
@@ -21,14 +11,16 @@ export function createEmbedQueue<T extends { background: boolean }>(maxBatch: nu
   let lastRequests = -Infinity;
 
   return {
-    add: (item) => void (item.background ? background : requests).push(item),
-    remove(item) {
+    add: (item: T): void => void (item.background ? background : requests).push(item),
+    /** False when it had been taken already. */
+    remove(item: T): boolean {
       const before = requests.length + background.length;
       requests = requests.filter((other) => other !== item);
       background = background.filter((other) => other !== item);
       return requests.length + background.length < before;
     },
-    next() {
+    /** At most maxBatch; empty: nothing waits. */
+    next(): T[] {
       batches++;
       const isBackgrounds = background.length > 0 && (requests.length === 0 || batches % backgroundTurn === 0);
       if (isBackgrounds) {
@@ -38,8 +30,11 @@ export function createEmbedQueue<T extends { background: boolean }>(maxBatch: nu
       lastRequests = batches;
       return requests.splice(0, maxBatch);
     },
-    waiting: () => ({ requests: requests.length, background: background.length }),
-    clear() {
+    waiting: (): { requests: number; background: number } => ({
+      requests: requests.length,
+      background: background.length,
+    }),
+    clear(): T[] {
       const all = [...requests, ...background];
       [requests, background] = [[], []];
       return all;

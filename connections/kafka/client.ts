@@ -60,13 +60,8 @@ export function createKafkaClient({ brokers, clientId, config, log }: KafkaClien
 type Sasl = NonNullable<Config["kafka"]["sasl"]>;
 
 /** Passwords in files and tokens are read again at every authentication. */
-function saslOf({
-  mechanism,
-  username = "",
-  password,
-  passwordFile,
-  ...tokens
-}: Sasl): NonNullable<KafkaConfig["sasl"]> {
+function saslOf(options: Sasl): NonNullable<KafkaConfig["sasl"]> {
+  const { mechanism, username = "", password, passwordFile, ...tokens } = options;
   if (mechanism === "oauthbearer") {
     const token = createTokenSource(tokens);
     return { mechanism, oauthBearerProvider: async () => ({ value: await token() }) };

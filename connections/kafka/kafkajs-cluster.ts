@@ -5,17 +5,12 @@ import type { Kafka as KafkaClient } from "kafkajs";
 import { lazily } from "../lazily.ts";
 import { internals, type BrokerLike, type QueryClusterLike, type RawRequest } from "./kafkajs-internals.ts";
 
-export interface Cluster {
-  /** A topic's partitions grouped by leader, from fresh metadata. */
-  leaders(topic: string): Promise<{ broker: BrokerLike; partitions: number[] }[]>;
-  brokers(): Promise<{ address: string; broker: BrokerLike }[]>;
-  close(): Promise<void>;
-}
+export type Cluster = ReturnType<typeof openCluster>;
 
 /** A request that kafkajs has no version for; its answer is what `response.parse` makes of it. */
 export const ask = <T>(broker: BrokerLike, request: RawRequest<T>): Promise<T> => broker.connectionPool.send(request);
 
-export function openCluster(client: KafkaClient): Cluster {
+export function openCluster(client: KafkaClient) {
   const opening = lazily(async () => {
     const cluster = internals.createCluster(client);
     await cluster.connect();
@@ -30,7 +25,8 @@ export function openCluster(client: KafkaClient): Cluster {
     cluster.findBroker({ nodeId: String(nodeId) });
 
   return {
-    async leaders(topic) {
+    /** A topic's partitions grouped by leader, from fresh metadata. */
+    async leaders(topic: string): Promise<{ broker: BrokerLike; partitions: number[] }[]> {
       const cluster = await connected();
       await cluster.addTargetTopic(topic);
       // Never from the cache: leaders and partitions change.
@@ -44,7 +40,7 @@ export function openCluster(client: KafkaClient): Cluster {
         })),
       );
     },
-    async brokers() {
+    async brokers(): Promise<{ address: string; broker: BrokerLike }[]> {
       const cluster = await connected();
       await cluster.refreshMetadata();
       const known = cluster.brokerPool.metadata?.brokers ?? [];
@@ -55,7 +51,7 @@ export function openCluster(client: KafkaClient): Cluster {
         })),
       );
     },
-    async close() {
+    async close(): Promise<void> {
       closed = true;
       const cluster = await opening.opened()?.catch(() => undefined);
       await cluster?.disconnect();

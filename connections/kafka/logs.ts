@@ -14,12 +14,7 @@ export interface TopicLog {
   spans: Map<number, { beginning: number; end: number }>;
 }
 
-export interface Logs {
-  /** Rejects while a broker is away. */
-  read(topics: readonly string[]): Promise<Map<string, TopicLog>>;
-  origins(topics: readonly string[]): Promise<Map<string, Origin>>;
-  close(): Promise<void>;
-}
+export type Logs = ReturnType<typeof createLogs>;
 
 interface Broker {
   versions: Record<number, { maxVersion: number }> | null;
@@ -42,7 +37,7 @@ interface Cluster {
 
 const disconnectMs = 2_000;
 
-export function createLogs(client: KafkaClient): Logs {
+export function createLogs(client: KafkaClient) {
   const { get: connected, opened } = lazily(async () => {
     const cluster = internals.createCluster(client) as unknown as Cluster;
     await cluster.connect();
@@ -86,7 +81,8 @@ export function createLogs(client: KafkaClient): Logs {
   };
 
   return {
-    async read(topics) {
+    /** Rejects while a broker is away. */
+    async read(topics: readonly string[]): Promise<Map<string, TopicLog>> {
       const cluster = await connected();
       try {
         await cluster.addMultipleTargetTopics([...topics]);
@@ -114,8 +110,8 @@ export function createLogs(client: KafkaClient): Logs {
         throw error;
       }
     },
-    origins: async (topics) => originsOn(await connected(), topics),
-    async close() {
+    origins: async (topics: readonly string[]): Promise<Map<string, Origin>> => originsOn(await connected(), topics),
+    async close(): Promise<void> {
       const made = await opened()?.catch(() => undefined);
       if (made !== undefined) await within(disconnectMs, made.disconnect());
     },

@@ -26,12 +26,7 @@ export interface SweepOptions {
   log: Logger;
 }
 
-export interface Sweep {
-  /** Before the id is initialised, which erases the record: ends what can be ended by then. */
-  before(): Promise<void>;
-  /** Once it is initialised, before anything is sent. */
-  after(): Promise<void>;
-}
+export type Sweep = ReturnType<typeof createSweep>;
 
 /** Wait for absent leaders and coordinators; not for one that stays away. */
 const limitMs = 10_000;
@@ -42,7 +37,7 @@ interface Leftover {
   outcome: Outcome;
 }
 
-export function createSweep({ transactions, transactionalId, reach, log }: SweepOptions): Sweep {
+export function createSweep({ transactions, transactionalId, reach, log }: SweepOptions) {
   /** Recorded transaction of the last life, kept across attempts: the coordinator forgets it. */
   let former: RecordedTransaction | undefined;
   /** What only the new life can end. */
@@ -121,7 +116,8 @@ export function createSweep({ transactions, transactionalId, reach, log }: Sweep
   };
 
   return {
-    before: () =>
+    /** Before the id is initialised, which erases the record: ends what can be ended by then. */
+    before: (): Promise<void> =>
       retried(async () => {
         const recorded = await transactions.describe(transactionalId);
         if (recorded === undefined) return;
@@ -134,7 +130,8 @@ export function createSweep({ transactions, transactionalId, reach, log }: Sweep
           return now?.state === recorded.state && now.epoch === recorded.epoch && now.startedAt === recorded.startedAt;
         });
       }),
-    after: () =>
+    /** Once it is initialised, before anything is sent. */
+    after: (): Promise<void> =>
       retried(async () => {
         // The former owner of the id is fenced: nothing changes any more.
         if (due && former !== undefined) await clear(former, () => Promise.resolve(true));

@@ -34,6 +34,8 @@ const compacted = {
   "max.compaction.lag.ms": String(day),
 };
 const limit = (mebibytes: number) => ({ "max.message.bytes": String(mebibytes * mebibyte) });
+/** Compacted, and removed once they are so old. */
+const expiring = (ms: number) => ({ ...compacted, "cleanup.policy": "compact,delete", "retention.ms": String(ms) });
 const largest = { "max.message.bytes": String(mostMessageBytes) };
 
 const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
@@ -68,23 +70,17 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   observations: { config: largest },
   "example-replays": { config: {} },
   documents: { config: compacted },
-  "kv-inventory": { config: { ...compacted, "retention.ms": String(30 * minute), "cleanup.policy": "compact,delete" } },
-  "inline-calls": { config: { ...compacted, "retention.ms": String(10 * minute), "cleanup.policy": "compact,delete" } },
-  breakers: { config: { ...compacted, "retention.ms": String(10 * minute), "cleanup.policy": "compact,delete" } },
+  "kv-inventory": { config: expiring(30 * minute) },
+  "inline-calls": { config: expiring(10 * minute) },
+  breakers: { config: expiring(10 * minute) },
   // Few records, and in one order.
   keys: { partitions: 1, config: compacted },
   "prefill-samples": { config: {} },
   // Files and batches are kept for 30 days, as OpenAI's are; a day more than clients see them.
-  batches: {
-    partitions: 1,
-    config: { ...compacted, "cleanup.policy": "compact,delete", "retention.ms": String(31 * day) },
-  },
+  batches: { partitions: 1, config: expiring(31 * day) },
   "batch-lines": { config: { ...limit(16), "retention.ms": String(31 * day) } },
   // No batch of a provider takes longer.
-  "provider-batches": {
-    partitions: 1,
-    config: { ...compacted, "cleanup.policy": "compact,delete", "retention.ms": String(2 * day) },
-  },
+  "provider-batches": { partitions: 1, config: expiring(2 * day) },
   locks: { partitions: 1, config: { "retention.ms": String(60 * minute) } },
   "dead-letters": { config: largest },
 };

@@ -21,16 +21,7 @@ export interface PartitionLeader {
   leader: number | undefined;
 }
 
-export interface Wire {
-  /** Whether the brokers know all these requests. */
-  speaks(apiKeys: readonly number[]): Promise<boolean>;
-  /** Partitions of the topics that exist and that we may describe, as the broker knows them now. */
-  leaders(topics: readonly string[]): Promise<PartitionLeader[]>;
-  coordinator(of: { group: string } | { transactionalId: string }): Promise<AddressedBroker>;
-  send<Answer>(node: number | AddressedBroker, protocol: Protocol<Answer>): Promise<Answer>;
-  everywhere<Answer>(protocol: Protocol<Answer>): Promise<Answer[]>;
-  close(): Promise<void>;
-}
+export type Wire = ReturnType<typeof createWire>;
 
 interface Metadata {
   brokers: BrokerAddress[];
@@ -44,7 +35,7 @@ interface Metadata {
 const metadataVersion = 5;
 const disconnectMs = 2_000;
 
-export function createWire(client: KafkaClient): Wire {
+export function createWire(client: KafkaClient) {
   let cluster: ConnectedCluster | undefined;
   const brokers = new Map<number, { at: string; broker: Promise<AddressedBroker> }>();
   let addresses: readonly BrokerAddress[] = [];
@@ -99,11 +90,15 @@ export function createWire(client: KafkaClient): Wire {
   };
 
   return {
-    async speaks(apiKeys) {
+    /** Whether the brokers know all these requests. */
+    async speaks(apiKeys: readonly number[]): Promise<boolean> {
       const { versions } = await seed();
       return apiKeys.every((key) => versions?.[key] !== undefined);
     },
-    async leaders(topics) {
+    /**
+     * Partitions of the topics that exist and that we may describe, as the broker knows them now.
+     */
+    async leaders(topics: readonly string[]): Promise<PartitionLeader[]> {
       if (topics.length === 0) return [];
       const { topicMetadata } = await metadata(topics);
       return topicMetadata.flatMap(({ topic, partitionMetadata }) =>
@@ -114,18 +109,19 @@ export function createWire(client: KafkaClient): Wire {
         })),
       );
     },
-    async coordinator(of) {
+    async coordinator(of: { group: string } | { transactionalId: string }): Promise<AddressedBroker> {
       const [groupId, coordinatorType] =
         "group" in of ? [of.group, coordinatorTypes.group] : [of.transactionalId, coordinatorTypes.transaction];
       const { coordinator } = await (await seed()).findGroupCoordinator({ groupId, coordinatorType });
       return connected(coordinator);
     },
-    send: async (node, protocol) => sendTo(typeof node === "number" ? await nodeAt(node) : node, protocol),
-    async everywhere(protocol) {
+    send: async <Answer>(node: number | AddressedBroker, protocol: Protocol<Answer>): Promise<Answer> =>
+      sendTo(typeof node === "number" ? await nodeAt(node) : node, protocol),
+    async everywhere<Answer>(protocol: Protocol<Answer>): Promise<Answer[]> {
       await metadata([internalTopics.transactions]);
       return Promise.all(addresses.map(async (address) => sendTo(await connected(address), protocol)));
     },
-    async close() {
+    async close(): Promise<void> {
       const all = [...brokers.values()].map(({ broker }) => broker.then((made) => made.disconnect()));
       brokers.clear();
       await within(disconnectMs, Promise.allSettled([...all, cluster?.disconnect()]));

@@ -1,16 +1,6 @@
 // Ids of entries, read in both directions: an id is of one entry, an entry may have several.
 
-export interface Names {
-  keyOf(id: string): string | undefined;
-  /** Those of an entry. */
-  of(key: string): string[];
-  /** The id moves when it was of another entry. */
-  set(id: string, key: string): void;
-  remove(id: string): void;
-  clear(): void;
-}
-
-export function createNames(): Names {
+export function createNames() {
   const keys = new Map<string, string>();
   const ids = new Map<string, Set<string>>();
 
@@ -24,15 +14,17 @@ export function createNames(): Names {
   }
 
   return {
-    keyOf: (id) => keys.get(id),
-    of: (key) => [...(ids.get(key) ?? [])],
-    set(id, key) {
+    keyOf: (id: string): string | undefined => keys.get(id),
+    /** Those of an entry. */
+    of: (key: string): string[] => [...(ids.get(key) ?? [])],
+    /** The id moves when it was of another entry. */
+    set(id: string, key: string): void {
       remove(id);
       keys.set(id, key);
       ids.set(key, (ids.get(key) ?? new Set()).add(id));
     },
     remove,
-    clear() {
+    clear(): void {
       keys.clear();
       ids.clear();
     },

@@ -37,11 +37,10 @@ const placeholder = (message: number): string => `PRECEDENTmessage${message}CONT
 const placeholders = /PRECEDENTmessage(\d+)CONTENT/g;
 
 /** Throws LlamaError model_unsupported where the model has no template that can be run. */
-export function createChat({
-  facts,
-  tokenize,
-  detokenize,
-}: Pick<LlamaModel, "facts" | "tokenize" | "detokenize">): (messages: readonly ChatMessage[]) => ChatTokens {
+export function createChat(
+  model: Pick<LlamaModel, "facts" | "tokenize" | "detokenize">,
+): (messages: readonly ChatMessage[]) => ChatTokens {
+  const { facts, tokenize, detokenize } = model;
   if (facts.chatTemplate === "")
     throw new LlamaError(
       "model_unsupported",

@@ -27,13 +27,8 @@ const channelOptions = {
 };
 
 /** Calls reject with MilvusError. */
-export function createCalls({
-  address,
-  token,
-  database,
-  collection: collection_name,
-  timeoutMs: usualMs = 10_000,
-}: MilvusOptions) {
+export function createCalls(options: MilvusOptions) {
+  const { address, token, database, collection: collection_name, timeoutMs: usualMs = 10_000 } = options;
   let opened: MilvusClient | undefined;
   let loading: Promise<unknown> | undefined;
   let isClosed = false;

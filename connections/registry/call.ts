@@ -41,13 +41,8 @@ export function caller({ url, tls, timeoutMs = 5_000, ...options }: RegistryOpti
   };
 }
 
-function authorizer({
-  username,
-  password,
-  passwordFile,
-  oauth,
-  tokenFile,
-}: Omit<RegistryOptions, "url">): () => Promise<Record<string, string>> {
+function authorizer(options: Omit<RegistryOptions, "url">): () => Promise<Record<string, string>> {
+  const { username, password, passwordFile, oauth, tokenFile } = options;
   if (oauth !== undefined || tokenFile !== undefined) {
     const token = createTokenSource({ oauth, tokenFile });
     return async () => ({ authorization: `Bearer ${await token()}` });

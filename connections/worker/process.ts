@@ -6,11 +6,7 @@ import type { Transferable, Worker } from "node:worker_threads";
 // Node's own loose type of a listener: what arrives is typed where it is read, in rpc.ts.
 type Listener = Parameters<Worker["on"]>[1];
 
-export interface WorkerLike {
-  postMessage(message: unknown): void;
-  on(event: string, listener: Listener): unknown;
-  terminate(): Promise<number>;
-}
+export type WorkerLike = ReturnType<typeof startProcess>;
 export interface PortLike {
   postMessage(message: unknown, transfer?: Transferable[]): void;
   on(event: string, listener: Listener): unknown;
@@ -18,7 +14,7 @@ export interface PortLike {
 }
 
 /** entry: URL of the module; data must be JSON, for it travels on the command line. */
-export function startProcess(entry: URL, data: unknown): WorkerLike {
+export function startProcess(entry: URL, data: unknown) {
   const boot = new URL("./boot-process.mjs", import.meta.url);
   const child = fork(boot, [JSON.stringify({ entry: entry.href, data })], {
     serialization: "advanced",
@@ -26,12 +22,12 @@ export function startProcess(entry: URL, data: unknown): WorkerLike {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   return {
-    on: (event, listener) => child.on(event, listener),
-    postMessage: (message: unknown) => {
+    on: (event: string, listener: Listener): unknown => child.on(event, listener),
+    postMessage: (message: unknown): void => {
       // The exit event of a dead child rejects pending calls.
       if (child.connected) child.send(message as object, () => undefined);
     },
-    terminate: () => {
+    terminate: (): Promise<number> => {
       child.kill("SIGKILL");
       return Promise.resolve(0);
     },

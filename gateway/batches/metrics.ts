@@ -6,14 +6,8 @@ import { statusOf } from "./objects.ts";
 import type { Outcome } from "./position.ts";
 import type { StoredBatch } from "./table.ts";
 
-export interface BatchMetrics {
-  /** Reads the unfinished batches at every scrape from now on. */
-  follows(unfinished: () => readonly StoredBatch[]): void;
-  finished(outcome: Outcome): void;
-}
-
 /** The same for the same registry: a gateway that is started again goes on counting. */
-export const createBatchMetrics = oncePerRegistry((registry): BatchMetrics => {
+export const createBatchMetrics = oncePerRegistry((registry) => {
   const registers = [registry];
   const counter = countersOf(registry);
   let unfinished = (): readonly StoredBatch[] => [];
@@ -42,8 +36,9 @@ export const createBatchMetrics = oncePerRegistry((registry): BatchMetrics => {
     ["outcome"],
   );
   return {
-    follows: (batches) => void (unfinished = batches),
-    finished: (outcome) => lines.inc({ outcome }),
+    /** Reads the unfinished batches at every scrape from now on. */
+    follows: (batches: () => readonly StoredBatch[]): void => void (unfinished = batches),
+    finished: (outcome: Outcome): void => lines.inc({ outcome }),
   };
 });
 

@@ -9,22 +9,7 @@ type Counted = Pick<
   "line" | "offset" | "completed" | "failed" | "completedAhead" | "failedAhead" | "deferred"
 >;
 
-export interface Position {
-  /** Where to read on: the first unfinished line. */
-  next(): { line: number; offset: number };
-  /** Whether to ask the line; false: it is finished. Call in the order of the file. */
-  begin(at: { line: number; offset: number }): boolean;
-  finish(line: number, outcome: Outcome): void;
-  /** Begun lines from the first unfinished one on. */
-  ahead(): number;
-  /** All lines that were begun, finished ones included. */
-  begun(): number;
-  counts(): Counted;
-  /** Lines whose answers come later. */
-  deferred(): number;
-  /** What all lines before the first unfinished one have ended in, as the log has it. */
-  recorded(counts: { completed: number; failed: number }): void;
-}
+export type Position = ReturnType<typeof createPosition>;
 
 interface Begun {
   offset: number;
@@ -32,22 +17,22 @@ interface Begun {
 }
 
 /** from: as recorded. Lines finished behind it are not recorded, and are asked again. */
-export function createPosition(
-  from: Pick<BatchProgress, "line" | "offset" | "completed" | "failed" | "deferred">,
-): Position {
+export function createPosition(from: Pick<BatchProgress, "line" | "offset" | "completed" | "failed" | "deferred">) {
   const below = { completed: from.completed, failed: from.failed, deferred: from.deferred };
   const ahead = { completed: 0, failed: 0, deferred: 0 };
   /** Sorted as the file. */
   const begun = new Map<number, Begun>();
   let end = { line: from.line, offset: from.offset };
 
+  /** Where to read on: the first unfinished line. */
   const next = (): { line: number; offset: number } => {
     for (const [line, { offset }] of begun) return { line, offset };
     return end;
   };
   return {
     next,
-    begin({ line, offset }) {
+    /** Whether to ask the line; false: it is finished. Call in the order of the file. */
+    begin({ line, offset }: { line: number; offset: number }): boolean {
       const known = begun.get(line);
       if (known !== undefined) return known.outcome === null;
       if (line < end.line) return false;
@@ -55,7 +40,7 @@ export function createPosition(
       end = { line: line + 1, offset: offset + 1 };
       return true;
     },
-    finish(line, outcome) {
+    finish(line: number, outcome: Outcome): void {
       const one = begun.get(line);
       if (one === undefined || one.outcome !== null) return;
       one.outcome = outcome;
@@ -67,13 +52,17 @@ export function createPosition(
         below[found]++;
       }
     },
-    ahead: () => begun.size,
-    begun: () => below.completed + below.failed + below.deferred + begun.size,
-    counts() {
+    /** Begun lines from the first unfinished one on. */
+    ahead: (): number => begun.size,
+    /** All lines that were begun, finished ones included. */
+    begun: (): number => below.completed + below.failed + below.deferred + begun.size,
+    counts(): Counted {
       return { ...next(), ...below, completedAhead: ahead.completed, failedAhead: ahead.failed };
     },
-    deferred: () => below.deferred + ahead.deferred,
-    recorded({ completed, failed }) {
+    /** Lines whose answers come later. */
+    deferred: (): number => below.deferred + ahead.deferred,
+    /** What all lines before the first unfinished one have ended in, as the log has it. */
+    recorded({ completed, failed }: { completed: number; failed: number }): void {
       const all = below.completed + below.failed + below.deferred;
       // A row that was erased since is an answer that was given.
       below.completed = Math.max(below.completed, completed);

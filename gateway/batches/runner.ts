@@ -29,10 +29,6 @@ export interface Room {
   take(due: boolean): (() => void) | undefined;
 }
 
-export interface Runner {
-  stop(): Promise<void>;
-}
-
 const turns = 4;
 /** Length of a turn while other batches wait. */
 const turnMs = 10_000;
@@ -47,7 +43,7 @@ interface Job {
   turn?: Promise<void> | undefined;
 }
 
-export function createRunner(dependencies: RunnerDependencies): Runner {
+export function createRunner(dependencies: RunnerDependencies) {
   const { unfinished, owns, workOf, newWindow, mostDue, load, now, log, lookEveryMs = 250 } = dependencies;
   const jobs = new Map<string, Job>();
   const stopping = new AbortController();
@@ -155,7 +151,7 @@ export function createRunner(dependencies: RunnerDependencies): Runner {
   })();
 
   return {
-    async stop() {
+    async stop(): Promise<void> {
       stopping.abort();
       for (const { ending } of jobs.values()) ending.abort();
       await Promise.all([looking, ...running().map(({ turn }) => turn)]);

@@ -25,18 +25,7 @@ export interface StoredBatch {
   progress?: BatchProgress | undefined;
 }
 
-export interface BatchTable {
-  apply(changes: readonly TableChange<BatchPart>[]): void;
-  file(tenant: string, id: string): StoredFile | undefined;
-  batch(tenant: string, id: string): StoredBatch | undefined;
-  /** Newest first. */
-  filesOf(tenant: string): StoredFile[];
-  batchesOf(tenant: string): StoredBatch[];
-  /** Those of all tenants. */
-  all(): StoredBatch[];
-  /** All tenants' batches that a gateway has to work on. */
-  unfinished(): StoredBatch[];
-}
+export type BatchTable = ReturnType<typeof createBatchTable>;
 
 type Kind = "order" | "file" | "cancel" | "progress" | "deleted";
 
@@ -64,7 +53,7 @@ export const isFinished = (batch: StoredBatch): boolean => isFailed(batch) || (b
 
 type Entry = ReadonlyMap<Kind, BatchPart>;
 
-export function createBatchTable(now: () => number): BatchTable {
+export function createBatchTable(now: () => number) {
   const tenants = new Map<string, Map<string, Entry>>();
   const tenantOf = new Map<string, string>();
   /** Ids of unfinished batches. */
@@ -125,7 +114,7 @@ export function createBatchTable(now: () => number): BatchTable {
   };
 
   return {
-    apply(changes) {
+    apply(changes: readonly TableChange<BatchPart>[]): void {
       for (const { key, value } of changes) {
         if (value === null) remove(key);
         else set(value);
@@ -135,12 +124,15 @@ export function createBatchTable(now: () => number): BatchTable {
         else open.add(id);
       }
     },
-    file: (tenant, id) => fileOf(entryOf(tenant, id)),
-    batch: (tenant, id) => batchOf(entryOf(tenant, id)),
-    filesOf: (tenant) => listed(tenant, fileOf),
-    batchesOf: (tenant) => listed(tenant, batchOf),
-    all: () => [...tenants.keys()].flatMap((tenant) => listed(tenant, batchOf)),
-    unfinished: () =>
+    file: (tenant: string, id: string): StoredFile | undefined => fileOf(entryOf(tenant, id)),
+    batch: (tenant: string, id: string): StoredBatch | undefined => batchOf(entryOf(tenant, id)),
+    /** Newest first. */
+    filesOf: (tenant: string): StoredFile[] => listed(tenant, fileOf),
+    batchesOf: (tenant: string): StoredBatch[] => listed(tenant, batchOf),
+    /** Those of all tenants. */
+    all: (): StoredBatch[] => [...tenants.keys()].flatMap((tenant) => listed(tenant, batchOf)),
+    /** All tenants' batches that a gateway has to work on. */
+    unfinished: (): StoredBatch[] =>
       [...open].map((id) => batchOf(entryOf(tenantOf.get(id) ?? "", id))).filter((one) => one !== undefined),
   };
 }

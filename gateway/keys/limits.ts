@@ -9,14 +9,7 @@ import type { SpendLimited, HoldSpending } from "./spend-limits.ts";
 
 export type Limited = Pick<ApiKey, "requestsPerMinute" | "tokensPerMinute"> & SpendLimited;
 
-export interface KeyLimits {
-  /** Counts a request. Throws ApiError. */
-  request(): void;
-  /** Counts tokens of what is answered without `ask`, a minute's worth at most. Throws ApiError. */
-  tokens(count: number): void;
-  /** Asks within spend limits and tokens a minute; rejects with ApiError beyond. */
-  within(ask: Ask): Ask;
-}
+export type KeyLimits = ReturnType<typeof createKeyLimits>;
 
 export interface LimitsDependencies {
   gateways: () => number;
@@ -30,7 +23,7 @@ export interface LimitsDependencies {
 export function createKeyLimits(
   limited: () => Limited,
   { gateways, holdSpending, mostTokens, clock }: LimitsDependencies,
-): KeyLimits {
+) {
   const requests = createTokenBucket();
   const tokens = createTokenBucket();
   const share = (perMinute: number): number => Math.max(1, perMinute) / Math.max(1, gateways());
@@ -62,20 +55,25 @@ export function createKeyLimits(
   }
 
   return {
-    request() {
+    /** Counts a request. Throws ApiError. */
+    request(): void {
       const { requestsPerMinute } = limited();
       if (requestsPerMinute === null) return;
       const wait = requests.take(1, clock(), share(requestsPerMinute));
       if (wait > 0) throw exceeded("requests", requestsPerMinute, wait);
     },
-    tokens(count) {
+    /**
+     * Counts tokens of what is answered without `ask`, a minute's worth at most. Throws ApiError.
+     */
+    tokens(count: number): void {
       const { tokensPerMinute } = limited();
       if (tokensPerMinute === null) return;
       const mine = share(tokensPerMinute);
       const wait = tokens.take(Math.min(mine, count), clock(), mine);
       if (wait > 0) throw exceeded("tokens", tokensPerMinute, wait);
     },
-    within: (ask) =>
+    /** Asks within spend limits and tokens a minute; rejects with ApiError beyond. */
+    within: (ask: Ask): Ask =>
       async function askWithin(request, options) {
         const giveBack = await holdSpending(limited(), request);
         try {

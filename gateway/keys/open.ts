@@ -4,15 +4,7 @@ import type { SessionOf } from "../../state/session.ts";
 import type { LimitsDependencies } from "./limits.ts";
 import { createSpendLimits, type SpendLimitsDependencies } from "./spend-limits.ts";
 import type { Spending } from "./spending.ts";
-import { createKeyTable, type KeyTable } from "./table.ts";
-
-export interface OpenedKeys {
-  table: KeyTable;
-  caughtUp: Promise<void>;
-  /** Requests are taken from now on; after that the first key is worth a warning. */
-  serving(baseUrl: string): void;
-  stop(): Promise<void>;
-}
+import { createKeyTable } from "./table.ts";
 
 export interface KeysOptions
   extends Pick<SpendLimitsDependencies, "mostCost" | "mostMs">, Pick<LimitsDependencies, "mostTokens"> {
@@ -24,7 +16,7 @@ export interface KeysOptions
 export function openKeys(
   { kafka, codec, topic }: SessionOf<{ tables: ["keys"] }>,
   { spending, mostCost, mostTokens, mostMs, gateways, log }: KeysOptions,
-): OpenedKeys {
+) {
   const now = Date.now;
   const holdSpending = createSpendLimits({ spending, now, mostCost, mostMs });
   const table = createKeyTable({ gateways, holdSpending, mostTokens, clock: () => performance.now(), now });
@@ -43,7 +35,8 @@ export function openKeys(
   return {
     table,
     caughtUp: reader.caughtUp,
-    serving(baseUrl) {
+    /** Requests are taken from now on; after that the first key is worth a warning. */
+    serving(baseUrl: string): void {
       open = true;
       const keys = table.size();
       if (keys > 0) log.info({ baseUrl, keys }, "the gateway serves clients with an API key");
@@ -53,6 +46,6 @@ export function openKeys(
           "the gateway serves clients on this machine, for there are no API keys",
         );
     },
-    stop: () => reader.stop(),
+    stop: (): Promise<void> => reader.stop(),
   };
 }

@@ -28,15 +28,7 @@ export interface SpendingDependencies {
   mostAccounts?: number;
 }
 
-export interface Spending {
-  /** Spending of an account; resolves to null where it was never read, and can't be. */
-  of(account: string): Promise<((window: Window) => Spent) | null>;
-  /** A request begins that may cost so much, until it is answered, released, or the time comes. */
-  hold(account: string, request: string, cost: number, until: number): void;
-  /** It was not sent, or needs to be held no more. */
-  release(account: string, request: string): void;
-  answered(response: Response, at: { partition: number; offset: number }): void;
-}
+export type Spending = ReturnType<typeof createSpending>;
 
 const readEveryMs = 1_000;
 /** What was read longer ago says too little of the other gateways. */
@@ -58,7 +50,7 @@ interface Account {
   reading?: Promise<void> | undefined;
 }
 
-export function createSpending(dependencies: SpendingDependencies): Spending {
+export function createSpending(dependencies: SpendingDependencies) {
   const { read, gateways, now, clock, log, mostAccounts = 10_000 } = dependencies;
   const accounts = new LRUCache<string, Account>({ max: mostAccounts });
   let isAway = false;
@@ -136,15 +128,21 @@ export function createSpending(dependencies: SpendingDependencies): Spending {
   }
 
   return {
-    async of(name) {
+    /** Spending of an account; resolves to null where it was never read, and can't be. */
+    async of(name: string): Promise<((window: Window) => Spent) | null> {
       const account = held(name);
       if (account.reading === undefined && passed(account.triedAt) >= readEveryMs) void refresh(account);
       if (account.readAt === undefined && account.reading !== undefined) await withTimeout(waitMs, account.reading);
       return account.readAt === undefined ? null : (window) => spent(account, window);
     },
-    hold: (account, request, cost, until) => held(account).underWay.hold(request, cost, until),
-    release: (account, request) => accounts.peek(account)?.underWay.release(request),
-    answered(response, { partition, offset }) {
+    /**
+     * A request begins that may cost so much, until it is answered, released, or the time comes.
+     */
+    hold: (account: string, request: string, cost: number, until: number): void =>
+      held(account).underWay.hold(request, cost, until),
+    /** It was not sent, or needs to be held no more. */
+    release: (account: string, request: string): void => accounts.peek(account)?.underWay.release(request),
+    answered(response: Response, { partition, offset }: { partition: number; offset: number }): void {
       // An account without a spend limit has no entry.
       const account = response.account === null ? undefined : accounts.peek(response.account);
       if (account === undefined) return;

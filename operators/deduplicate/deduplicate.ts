@@ -54,12 +54,8 @@ const gone: Refuse = {
   repeat: true,
 };
 
-export function createDeduplicate({
-  seen,
-  firstResponses,
-  clock,
-  partitions,
-}: DeduplicateDependencies): Step<Needs, object, "responses"> {
+export function createDeduplicate(dependencies: DeduplicateDependencies): Step<Needs, object, "responses"> {
+  const { seen, firstResponses, clock, partitions } = dependencies;
   return function deduplicate(validated) {
     const { record, request, position } = validated;
     // An id that plan makes comes from the record's position: no other request has it.

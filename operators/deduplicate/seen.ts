@@ -20,26 +20,7 @@ export interface SeenRequest {
   hash: string;
 }
 
-export interface SeenIds {
-  /**
-   * Where the id was seen first, if that was another record; otherwise null, and this position is
-   * remembered as the first, with the hash of what it asks. now: when the record came.
-   */
-  firstSeen(tenant: string, id: string, position: Position, now: number, hash: string): Position | null;
-  /** Hash of what was asked with an id first; undefined: not seen. */
-  hashOf(tenant: string, id: string): string | undefined;
-  /** What is remembered of an id that was seen first in this very record; undefined: it was not. */
-  firstAt(
-    tenant: string,
-    id: string,
-    at: Pick<Position, "partition" | "offset">,
-  ): Pick<SeenRequest, "hash" | "seenAt"> | undefined;
-  /** Adds what was seen before this process had the partition. What it knows already stays. */
-  restore(seen: readonly SeenRequest[]): void;
-  /** Forgets a partition that was lost. */
-  drop(partition: number): void;
-  size(): number;
-}
+export type SeenIds = ReturnType<typeof createSeenIds>;
 
 interface Entry {
   position: Position;
@@ -48,7 +29,7 @@ interface Entry {
 }
 
 /** limit: ids remembered a partition. */
-export function createSeenIds({ limit = mostSeen } = {}): SeenIds {
+export function createSeenIds({ limit = mostSeen } = {}) {
   const partitions = new Map<number, Map<string, Entry>>();
   // An id belongs to its tenant: another tenant's use of it must neither see nor disturb it.
   const keyOf = requestKey;
@@ -75,7 +56,11 @@ export function createSeenIds({ limit = mostSeen } = {}): SeenIds {
   }
 
   return {
-    firstSeen(tenant, id, position, now, hash) {
+    /**
+     * Where the id was seen first, if that was another record; otherwise null, and this position is
+     * remembered as the first, with the hash of what it asks. now: when the record came.
+     */
+    firstSeen(tenant: string, id: string, position: Position, now: number, hash: string): Position | null {
       const key = keyOf(tenant, id);
       const first = find(key, now)?.position;
       if (first === undefined) {
@@ -84,20 +69,30 @@ export function createSeenIds({ limit = mostSeen } = {}): SeenIds {
       }
       return first.partition === position.partition && first.offset === position.offset ? null : first;
     },
-    firstAt(tenant, id, { partition, offset }) {
+    /**
+     * What is remembered of an id that was seen first in this very record; undefined: it was not.
+     */
+    firstAt(
+      tenant: string,
+      id: string,
+      { partition, offset }: Pick<Position, "partition" | "offset">,
+    ): Pick<SeenRequest, "hash" | "seenAt"> | undefined {
       const entry = partitions.get(partition)?.get(keyOf(tenant, id));
       return entry?.position.offset === offset ? { hash: entry.hash, seenAt: entry.seenAt } : undefined;
     },
-    hashOf: (tenant, id) => find(keyOf(tenant, id), -Infinity)?.hash,
-    restore(requests) {
+    /** Hash of what was asked with an id first; undefined: not seen. */
+    hashOf: (tenant: string, id: string): string | undefined => find(keyOf(tenant, id), -Infinity)?.hash,
+    /** Adds what was seen before this process had the partition. What it knows already stays. */
+    restore(requests: readonly SeenRequest[]): void {
       for (const { tenant, id, position, seenAt, hash } of [...requests].sort((a, b) => a.seenAt - b.seenAt)) {
         const key = keyOf(tenant, id);
         if (find(key, seenAt) === null) remember(key, position, seenAt, hash);
       }
     },
-    drop(partition) {
+    /** Forgets a partition that was lost. */
+    drop(partition: number): void {
       partitions.delete(partition);
     },
-    size: () => [...partitions.values()].reduce((sum, seen) => sum + seen.size, 0),
+    size: (): number => [...partitions.values()].reduce((sum, seen) => sum + seen.size, 0),
   };
 }

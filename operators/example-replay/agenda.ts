@@ -4,7 +4,7 @@ import type { SavingCurve } from "../../algorithms/routing/example-replay-cut-of
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Example } from "../../schemas/types.ts";
 import { createRanking } from "./ranking.ts";
-import { readExampleReplayCosts, readSavingCurve, type ExampleReplayCosts } from "./savings.ts";
+import { readExampleReplayCosts, readSavingCurve } from "./savings.ts";
 
 export interface AgendaItem {
   example: Example;
@@ -25,13 +25,7 @@ export interface CutOff {
   cost: number;
 }
 
-export interface Agenda {
-  items: AgendaItem[];
-  /** Examples in question that lie beyond the cut-off and are not tried. */
-  left: number;
-  cutOff: CutOff;
-  costs: ExampleReplayCosts;
-}
+export type Agenda = Awaited<ReturnType<typeof readAgenda>>;
 
 export interface AgendaOptions {
   clickhouse: Pick<ClickHouse, "query">;
@@ -46,7 +40,7 @@ export interface AgendaOptions {
   cutOff?: number | undefined;
 }
 
-export async function readAgenda(options: AgendaOptions): Promise<Agenda> {
+export async function readAgenda(options: AgendaOptions) {
   const { clickhouse, runId, most, samples, arm, armCosts } = options;
   const ranking = createRanking(clickhouse);
   const [top, curve, costs] = await Promise.all([
@@ -71,6 +65,7 @@ export async function readAgenda(options: AgendaOptions): Promise<Agenda> {
   const tried = options.cutOff === undefined ? worth + 1 : worth;
   return {
     items: ranked.slice(0, tried).map((item, index) => ({ ...item, beyond: index >= worth })),
+    /** Examples in question that lie beyond the cut-off and are not tried. */
     left: Math.max(0, ranked.length - tried),
     cutOff,
     costs,

@@ -50,13 +50,6 @@ const selectTokens = `
   SELECT avgOrNull(prompt_tokens + completion_tokens) AS tokens FROM responses FINAL
   WHERE status = 'ok' AND source = 'generated' AND NOT duplicate AND created_at > now64(3) - INTERVAL 336 HOUR`;
 
-/** Costs are in average answers of an arm of cost 1: the unit of gain. */
-export interface ExampleReplayCosts {
-  of(result: Pick<ExampleReplayResult, "tokens" | "judgeTokens">, arm: string, judge: string): number;
-  /** Expected cost of one replay; leaves out the judge where too few at the arm are recorded. */
-  expected(example: Pick<Example, "request" | "response">, arm: string, samples: number): number;
-}
-
 /**
  * Share of what was missing before an attempt that is missing after it where nothing was replaced,
  * [0, 1]: regression to the mean is no saving. 1 where too few are known.
@@ -74,11 +67,14 @@ export async function readSavingCurve(clickhouse: Pick<ClickHouse, "query">): Pr
   return savingCurve(await clickhouse.query(selectPast, { savingHours, matureHours, lasting }));
 }
 
-/** costs: normalised, of each arm; who is none (references as judge) costs nothing. */
+/**
+ * Costs are in average answers of an arm of cost 1: the unit of gain. `costs`: normalised, of each
+ * arm; who is none (references as judge) costs nothing.
+ */
 export async function readExampleReplayCosts(
   clickhouse: Pick<ClickHouse, "query">,
   costs: ReadonlyMap<string, number>,
-): Promise<ExampleReplayCosts> {
+) {
   const [past, [answers]] = await Promise.all([
     clickhouse.query<{ arm: string; cost: number; replays: number }>(selectCosts),
     clickhouse.query<{ tokens: number | null }>(selectTokens),
@@ -87,9 +83,10 @@ export async function readExampleReplayCosts(
   const known = new Map(past.filter(({ replays }) => replays >= enoughAtArm).map(({ arm, cost }) => [arm, cost]));
   const costOf = (who: string): number => costs.get(who) ?? 0;
   return {
-    of: (result, arm, judge) =>
+    of: (result: Pick<ExampleReplayResult, "tokens" | "judgeTokens">, arm: string, judge: string): number =>
       ((result.tokens - result.judgeTokens) * costOf(arm) + result.judgeTokens * costOf(judge)) / tokens,
-    expected({ request, response }, arm, samples) {
+    /** Expected cost of one replay; leaves out the judge where too few at the arm are recorded. */
+    expected({ request, response }: Pick<Example, "request" | "response">, arm: string, samples: number): number {
       const prior = ((request.length + response.length) / charactersAToken / tokens) * costOf(arm);
       return samples * (known.get(arm) ?? prior);
     },

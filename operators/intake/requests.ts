@@ -29,12 +29,10 @@ export function createIntakeRequest(owners: IntakeDependencies): Step<Received<R
   };
 }
 
-export function intakeRequestContract({
-  tenantOf,
-  limits,
-  partitions,
-  clock,
-}: IntakeDependencies & ContractDependencies): SourceContract<"tenant-requests", "responses"> {
+export function intakeRequestContract(
+  dependencies: IntakeDependencies & ContractDependencies,
+): SourceContract<"tenant-requests", "responses"> {
+  const { tenantOf, limits, partitions, clock } = dependencies;
   return {
     tenantOf: ({ topic }) => tenantOf(topic),
     deadline: ({ record, timestamp }) =>

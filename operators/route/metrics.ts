@@ -2,13 +2,7 @@
 import { gaugesOf, oncePerRegistry, countersOf } from "../../runtime/metrics/instruments.ts";
 import type { MetricsRegistry } from "../../runtime/metrics/stage.ts";
 
-export interface ReuseMetrics {
-  /** In how many sharing domains the arm is on, and off. */
-  domains(count: { on: number; off: number }): void;
-  decided(trial: { state: string; verifies: boolean; savedCost: number }, isChosen: boolean): void;
-}
-
-export const createReuseMetrics = oncePerRegistry((registry: MetricsRegistry): ReuseMetrics => {
+export const createReuseMetrics = oncePerRegistry((registry: MetricsRegistry) => {
   const counter = countersOf(registry);
   const domains = gaugesOf(registry)(
     "precedent_reuse_domains",
@@ -25,11 +19,15 @@ export const createReuseMetrics = oncePerRegistry((registry: MetricsRegistry): R
     "What reused answers would have cost at the arm that is best without them, estimated.",
   );
   return {
-    domains({ on, off }) {
+    /** In how many sharing domains the arm is on, and off. */
+    domains({ on, off }: { on: number; off: number }): void {
       domains.set({ state: "on" }, on);
       domains.set({ state: "off" }, off);
     },
-    decided({ state, verifies, savedCost }, isChosen) {
+    decided(
+      { state, verifies, savedCost }: { state: string; verifies: boolean; savedCost: number },
+      isChosen: boolean,
+    ): void {
       requests.inc({ result: isChosen ? "reused" : verifies ? "verified" : state });
       if (isChosen && savedCost > 0) saved.inc(savedCost);
     },

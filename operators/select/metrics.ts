@@ -20,10 +20,6 @@ export interface CountedSelection {
   exploredThreshold: number | null;
 }
 
-export interface SelectionMetrics {
-  count(selection: CountedSelection): void;
-}
-
 /** What became of an arm's candidates since the metrics were last collected. */
 interface Tally {
   byReason: Map<string, number>;
@@ -31,7 +27,7 @@ interface Tally {
   uncached: number;
 }
 
-export const createSelectionMetrics = oncePerRegistry((registry): SelectionMetrics => {
+export const createSelectionMetrics = oncePerRegistry((registry) => {
   const registers = [registry];
   // A labelled counter makes a text of its labels to find its number: too much for every candidate.
   const tallies = new Map<string, Tally>();
@@ -87,7 +83,7 @@ export const createSelectionMetrics = oncePerRegistry((registry): SelectionMetri
   );
   for (const kind of ["trial", "threshold", "order"]) explored.inc({ kind }, 0);
   return {
-    count({ candidates: found, byArm, exploredThreshold }) {
+    count({ candidates: found, byArm, exploredThreshold }: CountedSelection): void {
       candidates.observe(found);
       let isTried = false;
       let isRandom = false;

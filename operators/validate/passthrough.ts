@@ -4,11 +4,8 @@ import { covers, readPassthrough } from "../../algorithms/routing/passthrough.ts
 import type { Request } from "../../schemas/types.ts";
 
 /** Null when it can. */
-export function passthroughProblem({
-  passthrough,
-  requires,
-  documents,
-}: Pick<Request, "passthrough" | "requires" | "documents">): string | null {
+export function passthroughProblem(request: Pick<Request, "passthrough" | "requires" | "documents">): string | null {
+  const { passthrough, requires, documents } = request;
   if (passthrough === null)
     return requires.length === 0 ? null : "requires says what a passthrough needs, and there is none";
   const read = readPassthrough(passthrough);

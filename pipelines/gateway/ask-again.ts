@@ -21,11 +21,8 @@ export interface AskAgainDependencies {
   find: (id: string, tenant: string) => Promise<Conversation | null>;
 }
 
-export function createAskAgain({
-  session,
-  clickhouse,
-  find,
-}: AskAgainDependencies): Pick<Dashboard, "askAgain" | "armsFor"> {
+export function createAskAgain(dependencies: AskAgainDependencies): Pick<Dashboard, "askAgain" | "armsFor"> {
+  const { session, clickhouse, find } = dependencies;
   const { config, log } = session;
   const open = tracedOpener(session.tracing);
   let isAsking = false;

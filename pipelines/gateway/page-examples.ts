@@ -39,12 +39,8 @@ const dayMs = 86_400_000;
 /** By then ClickHouse has what was published. */
 const recordedMs = 30_000;
 
-export function createExampleActs({
-  session,
-  clickhouse,
-  embedder,
-  find,
-}: ExampleActsDependencies): Dashboard["exampleActs"] {
+export function createExampleActs(dependencies: ExampleActsDependencies): Dashboard["exampleActs"] {
+  const { session, clickhouse, embedder, find } = dependencies;
   const { config, kafka, log } = session;
   const { admit } = config.curate;
   const sharing = createSharedDomains(config.sharing);

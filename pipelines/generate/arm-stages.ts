@@ -3,22 +3,13 @@ import type { ArmConfig } from "../../config/schema.ts";
 import { isInline } from "../../config/sections/arms.ts";
 import type { RunningStage } from "../../runtime/running-stage.ts";
 
-export interface ArmStages {
-  /** Rejects when the stage can't be opened. */
-  start(arm: ArmConfig): Promise<void>;
-  /** Does nothing for inline arms. */
-  startQueued(arm: ArmConfig): Promise<void>;
-  /** Resolves when the stage and those before it have ended. */
-  stop(name: string): Promise<void>;
-  get(name: string): RunningStage | undefined;
-  all(): readonly RunningStage[];
-  stopAll(): Promise<void>;
-}
+export type ArmStages = ReturnType<typeof createArmStages>;
 
 /** `open` starts an arm's stage; undefined: this process does not work for it. */
-export function createArmStages(open: (arm: ArmConfig) => Promise<RunningStage | undefined>): ArmStages {
+export function createArmStages(open: (arm: ArmConfig) => Promise<RunningStage | undefined>) {
   const running = new Map<string, RunningStage>();
   const stopping = new Map<string, Promise<void>>();
+  /** Resolves when the stage and those before it have ended. */
   const stop = async (name: string): Promise<void> => {
     const stage = running.get(name);
     running.delete(name);
@@ -30,6 +21,7 @@ export function createArmStages(open: (arm: ArmConfig) => Promise<RunningStage |
       if (stopping.get(name) === all) stopping.delete(name);
     });
   };
+  /** Rejects when the stage can't be opened. */
   const start = async (arm: ArmConfig): Promise<void> => {
     await stop(arm.name);
     const stage = await open(arm);
@@ -37,11 +29,12 @@ export function createArmStages(open: (arm: ArmConfig) => Promise<RunningStage |
   };
   return {
     start,
-    startQueued: async (arm) => (isInline(arm) ? undefined : start(arm)),
+    /** Does nothing for inline arms. */
+    startQueued: async (arm: ArmConfig): Promise<void> => (isInline(arm) ? undefined : start(arm)),
     stop,
-    get: (name) => running.get(name),
-    all: () => [...running.values()],
-    stopAll: async () => {
+    get: (name: string): RunningStage | undefined => running.get(name),
+    all: (): readonly RunningStage[] => [...running.values()],
+    stopAll: async (): Promise<void> => {
       await Promise.all([...running.keys()].map(stop));
     },
   };

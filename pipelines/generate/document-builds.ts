@@ -37,14 +37,9 @@ type Following = Pick<SessionOf<{ tables: ["documents"] }>, "config" | "kafka" |
 
 export function followDocumentBuilds(
   { config: { documents }, kafka, codec, text: texts, topic }: Following,
-  {
-    arm,
-    log,
-    clock = Date.now,
-    builds = true,
-    most = mostWaiting,
-  }: { arm: LlamaArmConfig; log: Logger; clock?: () => number; builds?: boolean; most?: number },
+  options: { arm: LlamaArmConfig; log: Logger; clock?: () => number; builds?: boolean; most?: number },
 ): FollowedDocuments {
+  const { arm, log, clock = Date.now, builds = true, most = mostWaiting } = options;
   const waiting = new Map<string, Waiting>();
   // Kept: a new iterator steps over all entries that were deleted, each time.
   let oldest = waiting.entries();

@@ -13,14 +13,7 @@ import type { Session } from "../../state/session.ts";
 import { createArmStages, type ArmStages } from "./arm-stages.ts";
 import { createLeftoverWork, type PollMs } from "./leftover-work.ts";
 
-export interface Generators {
-  stages(): readonly RunningStage[];
-  /** By stage; without one generate is healthy: alternative answers and leftovers may come. */
-  reports(): Record<string, StageHealth>;
-  /** Rejects, with the old arms in force, when a new one can't be made. */
-  replace(arms: readonly ArmConfig[]): Promise<void>;
-  stop(): Promise<void>;
-}
+export type Generators = Awaited<ReturnType<typeof startGenerators>>;
 
 /** What is not started by then when the process ends is left: nothing of it runs yet. */
 const startingMs = 5_000;
@@ -30,7 +23,7 @@ export async function startGenerators(
   session: Session,
   open: (arm: ArmConfig) => Promise<RunningStage | undefined>,
   everyMs: PollMs = { drain: 500, leftovers: 5_000, quiet: 30_000 },
-): Promise<Generators> {
+) {
   const { arms, log } = session;
   const stages = createArmStages(open);
   const draining = new AbortController();
@@ -44,11 +37,13 @@ export async function startGenerators(
   const serving = repeat(() => leftovers.serveInline(), { everyMs: everyMs.leftovers, signal, log });
   return {
     stages: stages.all,
-    reports: () =>
+    /** By stage; without one generate is healthy: alternative answers and leftovers may come. */
+    reports: (): Record<string, StageHealth> =>
       stages.all().length === 0
         ? { generate: { joined: true, partitions: 0, inFlight: 0 } }
         : Object.fromEntries(stages.all().map((stage) => [stage.name, stage.health()])),
-    replace: (next) =>
+    /** Rejects, with the old arms in force, when a new one can't be made. */
+    replace: (next: readonly ArmConfig[]): Promise<void> =>
       inTurn(async () => {
         const { changed, removed } = await startChanged(session, stages, next);
         arms.replace(next);
@@ -56,7 +51,7 @@ export async function startGenerators(
         for (const arm of next.filter((one) => isInline(one) && stages.get(one.name) !== undefined))
           if (changed.includes(arm) || !leftovers.isStandby(arm)) void leftovers.retire(arm.name);
       }),
-    async stop() {
+    async stop(): Promise<void> {
       draining.abort();
       // It may be starting a stage, which takes for as long as the broker is away.
       await withTimeout(startingMs, serving);

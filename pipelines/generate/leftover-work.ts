@@ -29,17 +29,9 @@ export interface LeftoverOptions {
   inTurn: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-export interface LeftoverWork {
-  /** Starts stages of inline arms that have work. */
-  serveInline(): Promise<void>;
-  /** Whether the stage of an inline arm runs always: generate hands work of failing arms to it. */
-  isStandby(arm: ArmConfig): boolean;
-  /** Ends the stage when its topic was empty for `quietMs`, or its work is past the deadline. */
-  retire(name: string, quietMs?: number): Promise<void>;
-}
-
-export function createLeftoverWork({ session, stages, everyMs, signal, inTurn }: LeftoverOptions): LeftoverWork {
+export function createLeftoverWork({ session, stages, everyMs, signal, inTurn }: LeftoverOptions) {
   const { arms, config, kafka, log } = session;
+  /** Whether the stage of an inline arm runs always: generate hands work of failing arms to it. */
   const isStandby = (one: ArmConfig): boolean =>
     isInline(one) &&
     config.routing.fallbacks > 0 &&
@@ -52,6 +44,7 @@ export function createLeftoverWork({ session, stages, everyMs, signal, inTurn }:
       () => undefined,
     );
 
+  /** Ends the stage when its topic was empty for `quietMs`, or its work is past the deadline. */
   const retire = async (name: string, quietMs = 0): Promise<void> => {
     const stage = stages.get(name);
     let quietAt = Date.now() + quietMs;
@@ -75,7 +68,8 @@ export function createLeftoverWork({ session, stages, everyMs, signal, inTurn }:
   return {
     isStandby,
     retire,
-    async serveInline() {
+    /** Starts stages of inline arms that have work. */
+    async serveInline(): Promise<void> {
       for (const arm of arms.configured()) {
         if (!isInline(arm) || stages.get(arm.name) !== undefined) continue;
         if (isStandby(arm) || (await unfinished(arm.name)) === true) await inTurn(() => serve(arm));

@@ -24,15 +24,8 @@ export interface JudgeUnratedPass {
 const mostFailures = 3;
 
 /** Resolves to how many were judged; rejects when the judge is away. */
-export function createJudgeAll({
-  clickhouse,
-  gate,
-  judge,
-  publish,
-  spendLimit = Infinity,
-  metrics,
-  signal,
-}: JudgeUnratedPass) {
+export function createJudgeAll(options: JudgeUnratedPass) {
+  const { clickhouse, gate, judge, publish, spendLimit = Infinity, metrics, signal } = options;
   /** Without an answer the last time: others go first, so that none can hold all of them up. */
   let unanswered = new Set<string>();
   const keyOf = ({ tenant, requestId }: Unrated): string => requestKey(tenant, requestId);

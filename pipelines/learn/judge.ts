@@ -14,11 +14,6 @@ import { traceJudge } from "./judge-tracing.ts";
 import { tracedOpener } from "../arms.ts";
 import type { Learning } from "./helpfulness.ts";
 
-export interface JudgePass {
-  pass(): Promise<boolean>;
-  close(): Promise<void>;
-}
-
 type Producer = Pick<PlainProducer<Sent<typeof learn>>, "send">;
 
 /** Rejects when an arm can't be made, or on abort. */
@@ -27,7 +22,7 @@ export async function openJudgePass(
   producer: Producer,
   arm: string,
   signal: AbortSignal,
-): Promise<JudgePass> {
+) {
   const { clickhouse, codec, topic, config } = session;
   const settings = { ...config.learn.judge, arm };
   const arms = createArmOpener({ session, log });
@@ -65,12 +60,12 @@ export async function openJudgePass(
       observe: metrics.observe,
     });
     return {
-      async pass() {
+      async pass(): Promise<boolean> {
         const { judged, spent } = await pass();
         if (judged > 0) log.info({ judged, cost: spent.cost }, "unrated answers were judged");
         return false;
       },
-      async close() {
+      async close(): Promise<void> {
         await Promise.all([arms.closeAll(), busiest.stop()]);
       },
     };

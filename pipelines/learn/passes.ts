@@ -11,16 +11,10 @@ import { routerPass } from "./router.ts";
 /** Reused answers are looked at every so many passes. */
 const reusePasses = 5;
 
-export interface OpenedPasses {
-  /** Each ends when the signal is aborted. */
-  loops: Promise<void>[];
-  stop(): Promise<void>;
-}
-
 export function openPasses(
   learning: Learning,
   { health, signal }: { health: Pick<PassHealth, "of">; signal: AbortSignal },
-): OpenedPasses {
+) {
   const { session, policies, log } = learning;
   const { cache, learn } = session.config;
   const { everyMs, helpfulness, judge } = learn;
@@ -54,8 +48,9 @@ export function openPasses(
   if (arm !== undefined)
     loops.push(repeat(async () => (await judging.get()).pass(), { ...timing, everyMs: slowerMs(everyMs) }));
   return {
+    /** Each ends when the signal is aborted. */
     loops,
-    async stop() {
+    async stop(): Promise<void> {
       await Promise.all([producer.close(), judging.opened()?.then((one) => one.close())]);
     },
   };

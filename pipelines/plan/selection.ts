@@ -20,13 +20,7 @@ export interface Inspected extends Selection {
   embeddingModel: string;
 }
 
-export interface HeldSelection {
-  /** Nothing is left to chance: neither trials nor other thresholds. */
-  select(request: IdentifiedRequest, signal: AbortSignal): Promise<Inspected>;
-  stop(): Promise<void>;
-}
-
-export async function holdSelection(session: Session): Promise<HeldSelection> {
+export async function holdSelection(session: Session) {
   const { config, kafka, codec, clickhouse, log } = session;
   const instance = await acquireInstance(config.stack.folder, "select");
   const closers: (() => Promise<void>)[] = [() => instance.release()];
@@ -66,7 +60,8 @@ export async function holdSelection(session: Session): Promise<HeldSelection> {
       caches: caches.table,
     });
     return {
-      async select(request, signal) {
+      /** Nothing is left to chance: neither trials nor other thresholds. */
+      async select(request: IdentifiedRequest, signal: AbortSignal): Promise<Inspected> {
         const question = request.messages.findLast(({ role }) => role === "user")?.content ?? "";
         const domain = sharingDomain(request.tenant, request.domain);
         const embedding = await examples.embedder.embed(question, signal);

@@ -9,12 +9,7 @@ import { lazily } from "../../connections/lazily.ts";
 import { monitoredArms } from "../plan/monitored-arms.ts";
 import type { SessionOf } from "../../state/session.ts";
 
-export interface BusiestArm {
-  load(): number;
-  /** Utilisation by arm. */
-  byArm(): ReadonlyMap<string, number>;
-  stop(): Promise<void>;
-}
+export type BusiestArm = Awaited<ReturnType<typeof watchBusiestArm>>;
 
 type LoadSession = Pick<
   SessionOf<{ tables: ["inline-calls"] }>,
@@ -22,7 +17,7 @@ type LoadSession = Pick<
 >;
 
 /** Resolves when it was read once; rejects when the signal is aborted before. */
-export async function watchBusiestArm(session: LoadSession, signal: AbortSignal): Promise<BusiestArm> {
+export async function watchBusiestArm(session: LoadSession, signal: AbortSignal) {
   const { kafka, arms, log } = session;
   const calls = arms.configured().some(isInline) ? followCalls(session, log) : undefined;
   const engines = openEngines(arms.configured, log);
@@ -44,8 +39,9 @@ export async function watchBusiestArm(session: LoadSession, signal: AbortSignal)
     await stop();
     throw error;
   }
+  /** Utilisation by arm. */
   const byArm = (): ReadonlyMap<string, number> => monitor.load().byArm;
-  return { load: () => Math.max(0, ...byArm().values()), byArm, stop };
+  return { load: (): number => Math.max(0, ...byArm().values()), byArm, stop };
 }
 
 /** The same for a process that seldom needs it: reading starts with the first call of load. */

@@ -16,12 +16,6 @@ export interface RunDescription {
   samples: number;
 }
 
-export interface RunRecord {
-  set(change: { state?: RunState; problem?: string; cutOff?: CutOff }): Promise<void>;
-  /** Nothing is renewed any more. */
-  stop(): void;
-}
-
 const renewMs = 30_000;
 /** Milliseconds without renewal after which no process runs a scheduled run any more. */
 export const runLapsesMs = 10 * 60_000;
@@ -36,7 +30,7 @@ export async function keepRunRecord(
   clickhouse: Pick<ClickHouse, "query" | "insert">,
   { runId, dueAt, judge, top, samples }: RunDescription,
   { load, waitedMs, log }: { load: () => number; waitedMs: () => number; log: Logger },
-): Promise<RunRecord> {
+) {
   const [known] = await clickhouse.query<Known>(
     "SELECT toUnixTimestamp64Milli(began_at) AS beganAt, waited_ms AS waitedMs FROM example_replay_runs FINAL WHERE run_id = {runId:String}",
     { runId },
@@ -70,7 +64,7 @@ export async function keepRunRecord(
   }, renewMs);
   timer.unref();
   return {
-    async set({ cutOff, ...change }) {
+    async set({ cutOff, ...change }: { state?: RunState; problem?: string; cutOff?: CutOff }): Promise<void> {
       const found =
         cutOff === undefined
           ? {}
@@ -78,6 +72,7 @@ export async function keepRunRecord(
       row = { ...row, ...change, ...found };
       await write();
     },
-    stop: () => clearInterval(timer),
+    /** Nothing is renewed any more. */
+    stop: (): void => clearInterval(timer),
   };
 }

@@ -58,15 +58,8 @@ export interface ScheduleDependencies {
 }
 
 /** Until the signal is aborted; rejects when it can't be found out what is due. */
-export async function keepSchedule({
-  schedule,
-  find,
-  run,
-  clock,
-  signal,
-  log,
-  lookEveryMs = 30_000,
-}: ScheduleDependencies): Promise<void> {
+export async function keepSchedule(dependencies: ScheduleDependencies): Promise<void> {
+  const { schedule, find, run, clock, signal, log, lookEveryMs = 30_000 } = dependencies;
   const wait = (ms: number): Promise<unknown> => sleep(ms, undefined, { signal }).catch(() => undefined);
   while (!signal.aborted) {
     const now = clock();

@@ -4,26 +4,21 @@ import type { Spent } from "../../operators/example-replay/ranking.ts";
 
 export type Outcomes = Partial<Record<ExampleReplayOutcome, number>>;
 
-export interface Totals {
-  readonly spent: Spent;
-  readonly outcomes: Outcomes;
-  /** Whether the budget allows so much more. */
-  affords(more: { tokens: number; cost: number }): boolean;
-  /** Takes over what earlier parts of the run spent. */
-  resume(spent: Spent): void;
-  add(result: ExampleReplayResult): void;
-}
+export type Totals = ReturnType<typeof createTotals>;
 
 /** budget: tokens, and money in the prices' currency. */
-export function createTotals(budget: { tokens: number; cost: number }): Totals {
+export function createTotals(budget: { tokens: number; cost: number }) {
   const spent = { tried: 0, tokens: 0, cost: 0 };
   const outcomes: Outcomes = {};
   return {
     spent,
     outcomes,
-    affords: ({ tokens, cost }) => spent.tokens + tokens < budget.tokens && spent.cost + cost < budget.cost,
-    resume: (earlier) => void Object.assign(spent, earlier),
-    add({ tokens, cost, outcome }) {
+    /** Whether the budget allows so much more. */
+    affords: ({ tokens, cost }: { tokens: number; cost: number }): boolean =>
+      spent.tokens + tokens < budget.tokens && spent.cost + cost < budget.cost,
+    /** Takes over what earlier parts of the run spent. */
+    resume: (earlier: Spent): void => void Object.assign(spent, earlier),
+    add({ tokens, cost, outcome }: ExampleReplayResult): void {
       spent.tried++;
       spent.tokens += tokens;
       spent.cost += cost;

@@ -18,16 +18,12 @@ export interface CallFigures {
   firstTokenMs: number | null;
 }
 
-export interface CallMetrics {
-  /** The arm is there: its counters show as 0 before it is first called. */
-  opened(arm: string): void;
-  answered(arm: string, figures: CallFigures): void;
-}
+export type CallMetrics = ReturnType<typeof createCallMetrics>;
 
 // From a small model whose prompt is cached to a large one under load.
 const secondsBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
-export const createCallMetrics = oncePerRegistry((registry): CallMetrics => {
+export const createCallMetrics = oncePerRegistry((registry) => {
   const counter = countersOf(registry);
   const firstToken = new Histogram({
     name: "precedent_first_token_seconds",
@@ -49,8 +45,9 @@ export const createCallMetrics = oncePerRegistry((registry): CallMetrics => {
     for (const kind of kinds) tokens.inc({ arm, kind }, usage[kind]);
   };
   return {
-    opened: (arm) => add(arm, { usage: none, cost: 0 }),
-    answered(arm, figures) {
+    /** The arm is there: its counters show as 0 before it is first called. */
+    opened: (arm: string): void => add(arm, { usage: none, cost: 0 }),
+    answered(arm: string, figures: CallFigures): void {
       add(arm, figures);
       if (figures.firstTokenMs !== null) firstToken.observe({ arm }, figures.firstTokenMs / 1_000);
     },

@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { afterEach, expect, it } from "vitest";
-import { startHealthServer, type HealthOptions, type HealthServer, type StageReport } from "./health.ts";
+import { startHealthServer, type HealthOptions, type StageReport } from "./health.ts";
 import { createMetricsRegistry, createStageMetrics } from "./stage.ts";
+
+type HealthServer = Awaited<ReturnType<typeof startHealthServer>>;
 
 let server: HealthServer | undefined;
 afterEach(() => server?.close());

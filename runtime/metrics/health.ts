@@ -30,11 +30,6 @@ export interface HealthOptions {
   onError?: (error: unknown) => void;
 }
 
-export interface HealthServer {
-  url: string;
-  close(): Promise<void>;
-}
-
 /** For those who scrape and probe: a few, and not the gateway's clients. */
 const connections = { maxConnections: 256, requestMs: 10_000, idleMs: 75_000 };
 
@@ -46,7 +41,7 @@ export async function startHealthServer({
   stuck = () => [],
   stalledAfterMs = 300_000,
   onError = () => undefined,
-}: HealthOptions): Promise<HealthServer> {
+}: HealthOptions) {
   createHealthMetrics(registry, stages, stalledAfterMs);
   // Takes long to load, and no other command needs it.
   const { fastify } = await import("fastify");
@@ -81,7 +76,7 @@ export async function startHealthServer({
   });
 
   const url = await server.listen({ host, port });
-  return { url, close: () => server.close() };
+  return { url, close: (): Promise<void> => server.close() };
 }
 
 function problemOf(name: string, { joined, stalledMs, problems = [] }: StageReport, limit: number): string[] {

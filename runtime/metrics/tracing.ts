@@ -2,12 +2,7 @@
 import type { Registry } from "prom-client";
 import { countersOf } from "./instruments.ts";
 
-export interface TracingMetrics {
-  exported(spans: number): void;
-  lost(spans: number): void;
-}
-
-export function createTracingMetrics(registry: Registry): TracingMetrics {
+export function createTracingMetrics(registry: Registry) {
   const spans = countersOf(registry)(
     "precedent_trace_spans_total",
     "Spans of traces by what became of them: exported, or lost, because the collector was away or too slow.",

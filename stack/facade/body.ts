@@ -5,16 +5,14 @@ import { createGunzip } from "node:zlib";
 import { isUtf8 } from "node:buffer";
 import { DatabaseError, notImplemented, tooManyQueries } from "./errors.ts";
 
-export interface BodyReader {
-  /** The body, in UTF-8, and what gives its share of the bound back. Rejects with DatabaseError. */
-  read(request: IncomingMessage): Promise<{ bytes: Buffer; release: () => void }>;
-}
-
-export function createBodyReader(limits: { maxBytes: number; maxTotalBytes: number }): BodyReader {
+export function createBodyReader(limits: { maxBytes: number; maxTotalBytes: number }) {
   let total = 0;
 
   return {
-    async read(request) {
+    /**
+     * The body, in UTF-8, and what gives its share of the bound back. Rejects with DatabaseError.
+     */
+    async read(request: IncomingMessage): Promise<{ bytes: Buffer; release: () => void }> {
       let size = 0;
       const release = (): void => {
         total -= size;

@@ -3,15 +3,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Session } from "chdb";
 
-export interface Ender {
-  /** Ends queries with the tag as log_comment once the signal aborts. */
-  watch(tag: string, signal: AbortSignal): () => void;
-}
-
 const everyMs = 500;
 const limitMs = 120_000;
 
-export function createEnder(open: () => Session, stuck: (reason: string) => void): Ender {
+export function createEnder(open: () => Session, stuck: (reason: string) => void) {
   async function end(tag: string, over: AbortSignal): Promise<void> {
     const limit = performance.now() + limitMs;
     while (!over.aborted) {
@@ -33,7 +28,8 @@ export function createEnder(open: () => Session, stuck: (reason: string) => void
   }
 
   return {
-    watch(tag, signal) {
+    /** Ends queries with the tag as log_comment once the signal aborts. */
+    watch(tag: string, signal: AbortSignal): () => void {
       const over = new AbortController();
       const start = (): void => void end(tag, over.signal);
       if (signal.aborted) start();

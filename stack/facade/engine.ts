@@ -21,12 +21,7 @@ export interface StatementResult {
   elapsed: number;
 }
 
-export interface Engine {
-  readonly version: string;
-  /** Rejects with DatabaseError. The signal unqueues, or ends a query; a write is finished. */
-  run(statement: Statement, signal?: AbortSignal): Promise<StatementResult>;
-  close(): Promise<void>;
-}
+export type Engine = ReturnType<typeof createEngine>;
 
 export interface EngineConfig {
   path: string;
@@ -45,7 +40,7 @@ const noDataToInsert = 108;
 const nothing: StatementResult = { bytes: new Uint8Array(), format: "Null", rowsRead: 0, bytesRead: 0, elapsed: 0 };
 
 /** Opens the data folder; throws when another process holds it. */
-export function createEngine(config: EngineConfig): Engine {
+export function createEngine(config: EngineConfig) {
   mkdirSync(config.path, { recursive: true });
   // The embedded engine's database `default` overlays the file system: SELECT * FROM `/etc/passwd`
   // works, even readonly. It can't be absent (a session starts in it), so it becomes one that holds
@@ -115,12 +110,13 @@ export function createEngine(config: EngineConfig): Engine {
 
   return {
     version,
-    run(statement, signal) {
+    /** Rejects with DatabaseError. The signal unqueues, or ends a query; a write is finished. */
+    run(statement: Statement, signal?: AbortSignal): Promise<StatementResult> {
       const reads = statement.readOnly || looksLikeRead(statement.sql);
       const lane = statement.readOnly ? lanes.askers : reads ? lanes.readers : lanes.writers;
       return lane.add(() => execute(statement, reads ? signal : undefined), signal);
     },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all(Object.values(lanes).map((lane) => lane.drain()));
       anchor.close();
     },

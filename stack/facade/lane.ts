@@ -1,13 +1,7 @@
 // A bounded number of statements at once and a bounded queue behind them, in order of arrival.
 import { tooManyQueries } from "./errors.ts";
 
-export interface Lane {
-  /** TOO_MANY_SIMULTANEOUS_QUERIES when full; as the signal says when aborted. */
-  add<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T>;
-  drain(): Promise<void>;
-}
-
-export function createLane(width: number, maxQueued: number): Lane {
+export function createLane(width: number, maxQueued: number) {
   let running = 0;
   const waiting: (() => void)[] = [];
   const drained: (() => void)[] = [];
@@ -36,7 +30,8 @@ export function createLane(width: number, maxQueued: number): Lane {
     });
 
   return {
-    async add(task, signal) {
+    /** TOO_MANY_SIMULTANEOUS_QUERIES when full; as the signal says when aborted. */
+    async add<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
       signal?.throwIfAborted();
       if (running < width) running += 1;
       else if (waiting.length < maxQueued) await turn(signal);
@@ -47,6 +42,7 @@ export function createLane(width: number, maxQueued: number): Lane {
         release();
       }
     },
-    drain: () => (running === 0 ? Promise.resolve() : new Promise<void>((resolve) => drained.push(resolve))),
+    drain: (): Promise<void> =>
+      running === 0 ? Promise.resolve() : new Promise<void>((resolve) => drained.push(resolve)),
   };
 }

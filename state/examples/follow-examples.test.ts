@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
 import { silent } from "../../runtime/doubles.testing.ts";
-import { followExamples, type FollowedExamples } from "./follow-examples.ts";
+import { followExamples } from "./follow-examples.ts";
+
+type FollowedExamples = Awaited<ReturnType<typeof followExamples>>;
 
 let running: FollowedExamples | undefined;
 afterEach(() => running?.stop());

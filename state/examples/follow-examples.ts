@@ -15,22 +15,11 @@ export interface FollowExamplesDependencies {
   everyMs?: number;
 }
 
-export interface FollowedExamples {
-  /** Resolves when the pool has what was on the topic when each partition was first followed. */
-  restored(): Promise<void>;
-  stop(): Promise<void>;
-}
-
 const lookEveryMs = 10_000;
 
 /** Resolves when all partitions are followed. Waits while the broker is away. */
-export async function followExamples({
-  follower,
-  pool,
-  spans,
-  log,
-  everyMs = lookEveryMs,
-}: FollowExamplesDependencies): Promise<FollowedExamples> {
+export async function followExamples(dependencies: FollowExamplesDependencies) {
+  const { follower, pool, spans, log, everyMs = lookEveryMs } = dependencies;
   const followed = new Map<number, Promise<void>>();
   let stopped = false;
 
@@ -68,10 +57,11 @@ export async function followExamples({
       .finally(() => (looking = null));
   }, everyMs).unref();
   return {
-    async restored() {
+    /** Resolves when the pool has what was on the topic when each partition was first followed. */
+    async restored(): Promise<void> {
       await Promise.all(followed.values());
     },
-    async stop() {
+    async stop(): Promise<void> {
       stopped = true;
       clearInterval(timer);
       await looking;

@@ -1,7 +1,7 @@
 // The pool's store: one memory-mapped LMDB environment, off the heap. Copy on write: a kill leaves
 // the last transaction's state.
 import { join } from "node:path";
-import { open, type Database, type RootDatabase } from "lmdb";
+import { open, type Database } from "lmdb";
 import { withoutBatches } from "../../connections/lmdb/errors.ts";
 import { decodeJson, encodeJson } from "./records.ts";
 
@@ -40,30 +40,14 @@ export interface DomainRow {
   journal: boolean;
 }
 
-export interface Layout {
-  root: RootDatabase<Buffer, string>;
-  /** "header", and "partition/<number>". */
-  meta: Database<Buffer, string>;
-  domains: Database<Buffer, number>;
-  ids: Database<Buffer, string>;
-  /** Key to everything but the vector. */
-  examples: Database<Buffer, number>;
-  /** Slot (domain and key) to expiry and vector; missing while it is pending. */
-  vectors: Database<Buffer, number>;
-  pending: Database<Buffer, number>;
-  /** The journal: slots that changed, with the sequence of their last change. */
-  journal: Database<Buffer, number>;
-  /** Keys that were used and are not any more. */
-  free: Database<Buffer, number>;
-  ahead: Database<Buffer, number>;
-}
+export type Layout = ReturnType<typeof openLayout>;
 
 /** 16 KiB take 19 vectors of 384 halves; 4 KiB would take 4. */
 export const pageSize = 16_384;
 export const storeFile = (folder: string): string => join(folder, "store", "data.mdb");
 
 /** Resolves at the commit: a power cut may lose the last transactions, whole. */
-export function openLayout(folder: string): Layout {
+export function openLayout(folder: string) {
   const options = { ...withoutBatches, path: join(folder, "store"), encoding: "binary", pageSize, maxDbs: 12 } as const;
   // Without noMemInit, which writes what the memory held before: another tenant's text, or a key.
   const root = open<Buffer, string>({ ...options, separateFlushed: true });
@@ -72,13 +56,18 @@ export function openLayout(folder: string): Layout {
     root.openDB<Buffer, number>({ name, encoding: "binary", keyEncoding });
   return {
     root,
+    /** "header", and "partition/<number>". */
     meta: byText("meta"),
     ids: byText("ids"),
     domains: byNumber("domains", "uint32"),
+    /** Key to everything but the vector. */
     examples: byNumber("examples", "uint32"),
+    /** Slot (domain and key) to expiry and vector; missing while it is pending. */
     vectors: byNumber("vectors", "ordered-binary"),
     pending: byNumber("pending", "uint32"),
+    /** The journal: slots that changed, with the sequence of their last change. */
     journal: byNumber("journal", "ordered-binary"),
+    /** Keys that were used and are not any more. */
     free: byNumber("free", "uint32"),
     ahead: byNumber("ahead", "uint32"),
   };

@@ -1,8 +1,6 @@
 // What plan knows of helpfulness: the helpfulness model and the threshold in force, followed on the
 // topic `policies`, and how each example did so far.
 import type { Logger } from "pino";
-import type { HelpfulnessModel } from "../../connections/helpfulness/port.ts";
-import type { ExampleOutcome } from "./example-outcomes.ts";
 import { HELPFULNESS } from "../policies/helpfulness.ts";
 import { createThresholdTable, THRESHOLD } from "../policies/threshold.ts";
 import { createPolicyMetrics } from "../policies/metrics.ts";
@@ -12,16 +10,7 @@ import { followOutcomes, type ExampleOutcomes } from "./outcomes.ts";
 import { createModelHolder, type ModelHolderDependencies } from "./model.ts";
 import type { SessionOf } from "../session.ts";
 
-export interface Helpfulness {
-  /** Takes what is its own of the topic `policies`. */
-  apply(changes: readonly TableChange<Policy>[]): void;
-  model(): HelpfulnessModel | null;
-  threshold(): number;
-  outcomes(id: string): ExampleOutcome | undefined;
-  /** Resolves when the helpfulness model that was published last is in force or refused. */
-  settled(): Promise<void>;
-  stop(): Promise<void>;
-}
+export type Helpfulness = ReturnType<typeof holdHelpfulness>;
 
 export interface HelpfulnessOptions {
   /** As ModelHolderDependencies has it. */
@@ -34,7 +23,7 @@ export interface HelpfulnessOptions {
 export function holdHelpfulness(
   { clickhouse, metrics: registry }: SessionOf<{ tables: ["ClickHouse"] }>,
   { load, log, outcomes = followOutcomes(clickhouse, log) }: HelpfulnessOptions,
-): Helpfulness {
+) {
   const metrics = createPolicyMetrics(registry);
   const model = createModelHolder({ load, metrics, log });
   const thresholds = createThresholdTable();
@@ -49,7 +38,8 @@ export function holdHelpfulness(
   };
 
   return {
-    apply(changes) {
+    /** Takes what is its own of the topic `policies`. */
+    apply(changes: readonly TableChange<Policy>[]): void {
       for (const { key, value } of changes) {
         if (key === THRESHOLD) applyThreshold(value);
         else if (key === HELPFULNESS && value === null) model.remove();
@@ -59,8 +49,9 @@ export function holdHelpfulness(
     model: model.current,
     threshold: thresholds.current,
     outcomes: outcomes.of,
+    /** Resolves when the helpfulness model that was published last is in force or refused. */
     settled: model.settled,
-    async stop() {
+    async stop(): Promise<void> {
       outcomes.stop();
       await model.close();
     },

@@ -6,7 +6,9 @@ import { encodeHelpfulnessBody, HELPFULNESS, HELPFULNESS_KIND } from "../policie
 import { createMetricsRegistry } from "../../runtime/metrics/stage.ts";
 import { createPolicyMetrics } from "../policies/metrics.ts";
 import type { Policy } from "../../schemas/types.ts";
-import { createModelHolder, type ModelHolder, type ModelHolderDependencies } from "./model.ts";
+import { createModelHolder, type ModelHolderDependencies } from "./model.ts";
+
+type ModelHolder = ReturnType<typeof createModelHolder>;
 
 const row = new Float32Array(HELPFULNESS_FEATURES);
 

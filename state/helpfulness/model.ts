@@ -21,25 +21,13 @@ export interface ModelHolderDependencies {
   loadMs?: number;
 }
 
-export interface ModelHolder {
-  /** Takes a record of this policy; older versions than the newest seen are ignored. */
-  apply(record: Policy): void;
-  /** A tombstone: no helpfulness model. */
-  remove(): void;
-  /** The model in force; it stays usable for the holder of a lease, for as long as its grace. */
-  current(): HelpfulnessModel | null;
-  /** Resolves when everything applied so far is in force or refused. */
-  settled(): Promise<void>;
-  close(): Promise<void>;
-}
-
 interface Leased {
   model: HelpfulnessModel;
   /** Closes it once `grace` has resolved and its calls are done. */
   retire(grace: Promise<unknown>): Promise<void>;
 }
 
-export function createModelHolder(dependencies: ModelHolderDependencies): ModelHolder {
+export function createModelHolder(dependencies: ModelHolderDependencies) {
   const { load, metrics, log, graceMs = 10_000, loadMs = 30_000 } = dependencies;
   const closing = new AbortController();
   const retiring = new Set<Promise<void>>();
@@ -99,20 +87,24 @@ export function createModelHolder(dependencies: ModelHolderDependencies): ModelH
   };
 
   return {
-    apply(record) {
+    /** Takes a record of this policy; older versions than the newest seen are ignored. */
+    apply(record: Policy): void {
       if (record.version <= newest) return;
       newest = record.version;
       waiting = record;
       wake();
     },
-    remove() {
+    /** A tombstone: no helpfulness model. */
+    remove(): void {
       newest = 0;
       waiting = null;
       wake();
     },
-    current: () => leased?.model ?? null,
-    settled: () => working,
-    async close() {
+    /** The model in force; it stays usable for the holder of a lease, for as long as its grace. */
+    current: (): HelpfulnessModel | null => leased?.model ?? null,
+    /** Resolves when everything applied so far is in force or refused. */
+    settled: (): Promise<void> => working,
+    async close(): Promise<void> {
       closing.abort();
       await working;
       replace(null);

@@ -35,13 +35,8 @@ const DELETED = `
   ORDER BY kafka_timestamp DESC LIMIT 100000`;
 
 /** A pass; resolves to how many caches were removed. */
-export function createForgetGone({
-  arm,
-  documents: onTopic,
-  clickhouse,
-  clock,
-  log,
-}: GoneCachesOptions): () => Promise<number> {
+export function createForgetGone(options: GoneCachesOptions): () => Promise<number> {
+  const { arm, documents: onTopic, clickhouse, clock, log } = options;
   /** Since when ClickHouse has nothing of them. */
   const unknown = new Map<string, number>();
   let pass = 0;

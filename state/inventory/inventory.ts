@@ -2,7 +2,7 @@
 // then, void when not renewed. Best effort.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Arm, ArmInventory } from "../../arms/arm.ts";
-import { createInventoryTable, type InventoryTable, renewMs } from "./table.ts";
+import { createInventoryTable, renewMs } from "./table.ts";
 import { createKvMetrics } from "./metrics.ts";
 import { repeating } from "../../runtime/repeat.ts";
 import { applyTo, followTable } from "../../runtime/table.ts";
@@ -25,14 +25,10 @@ export interface PublisherOptions {
 }
 
 export function publishInventory(
-  {
-    kafka,
-    codec,
-    topic,
-    metrics,
-  }: Pick<SessionOf<{ outputs: ["kv-inventory"] }>, "kafka" | "codec" | "topic" | "metrics">,
+  session: Pick<SessionOf<{ outputs: ["kv-inventory"] }>, "kafka" | "codec" | "topic" | "metrics">,
   { arm, instance, log }: PublisherOptions,
 ): InventoryPublisher {
+  const { kafka, codec, topic, metrics } = session;
   if (arm.inventory === undefined) return { stop: () => Promise.resolve() };
   const figures = createKvMetrics(metrics);
   const key = `${arm.name}/${instance}`;
@@ -72,21 +68,15 @@ export function publishInventory(
 const same = (a: ArmInventory, b: ArmInventory): boolean =>
   a.chunks === b.chunks && a.hashes === b.hashes && Buffer.compare(a.bloom, b.bloom) === 0;
 
-export interface FollowedInventories {
-  table: InventoryTable;
-  caughtUp: Promise<void>;
-  stop(): Promise<void>;
-}
-
 /** Keeps a table of what the arms' processes say of their caches, by arm/instance. */
 export function followInventories(
   { kafka, codec, topic }: Pick<SessionOf<{ tables: ["kv-inventory"] }>, "kafka" | "codec" | "topic">,
   log: Session["log"],
-): FollowedInventories {
+) {
   const table = createInventoryTable(Date.now);
   const reader = followTable({
     ...{ kafka, codec, log, topic: topic("kv-inventory"), record: "kv-inventory" as const },
     apply: applyTo(table),
   });
-  return { table, caughtUp: reader.caughtUp, stop: () => reader.stop() };
+  return { table, caughtUp: reader.caughtUp, stop: (): Promise<void> => reader.stop() };
 }

@@ -9,13 +9,7 @@ export interface KvFigures {
   reads: { memoryHits: number; diskHits: number; misses: number; prefetched: number };
 }
 
-export interface KvMetrics {
-  set(arm: string, figures: KvFigures): void;
-  /** The arm ended in this process. */
-  remove(arm: string): void;
-}
-
-export function createKvMetrics(registry: MetricsRegistry): KvMetrics {
+export function createKvMetrics(registry: MetricsRegistry) {
   const gauge = gaugesOf(registry);
   const chunks = gauge("precedent_kv_chunks", "Examples and document pieces whose caches an arm has.", ["arm"]);
   const bytes = gauge("precedent_kv_bytes", "Bytes of those caches.", ["arm"]);
@@ -25,14 +19,15 @@ export function createKvMetrics(registry: MetricsRegistry): KvMetrics {
     ["arm", "from"],
   );
   return {
-    set(arm, figures) {
+    set(arm: string, figures: KvFigures): void {
       chunks.set({ arm }, figures.chunks);
       bytes.set({ arm }, figures.bytes);
       const { memoryHits, diskHits, misses, prefetched } = figures.reads;
       for (const [from, count] of Object.entries({ memory: memoryHits, disk: diskHits, nowhere: misses, prefetched }))
         reads.set({ arm, from }, count);
     },
-    remove(arm) {
+    /** The arm ended in this process. */
+    remove(arm: string): void {
       chunks.remove({ arm });
       bytes.remove({ arm });
       for (const from of ["memory", "disk", "nowhere", "prefetched"]) reads.remove({ arm, from });

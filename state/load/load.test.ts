@@ -5,8 +5,10 @@ import { encodeFinished } from "../../runtime/finished-offsets.ts";
 import type { Arm, ReplicaState } from "../../arms/arm.ts";
 import { createLoadMetrics } from "./metrics.ts";
 import { createReplicaMetrics } from "./replica-metrics.ts";
-import { createLoadMonitor, type LoadMonitor, type MonitoredArm } from "./load.ts";
+import { createLoadMonitor, type MonitoredArm } from "./load.ts";
 import { createMetricsRegistry } from "../../runtime/metrics/stage.ts";
+
+type LoadMonitor = ReturnType<typeof createLoadMonitor>;
 
 const arm = (name: string, more: Partial<MonitoredArm> = {}): MonitoredArm => ({
   ...{ name, topic: `work.${name}`, group: `generate.${name}`, concurrency: 2, costlier: name !== "small" },

@@ -20,12 +20,6 @@ export interface MonitoredArm {
   costlier: boolean;
 }
 
-export interface LoadMonitor {
-  /** Idle until something was read. */
-  load(): Load;
-  stop(): void;
-}
-
 export interface LoadMonitorOptions {
   kafka: Pick<Kafka, "lag" | "members">;
   arms: () => readonly MonitoredArm[];
@@ -41,14 +35,7 @@ const halfLifeMs = 10_000;
 /** Processes come and go rarely, and asking for them takes two requests. */
 const countEveryMs = 10_000;
 
-export function createLoadMonitor({
-  kafka,
-  arms,
-  now,
-  onRead,
-  fromFirst = false,
-  log,
-}: LoadMonitorOptions): LoadMonitor {
+export function createLoadMonitor({ kafka, arms, now, onRead, fromFirst = false, log }: LoadMonitorOptions) {
   const averages = new Map<string, { value: number; at: number }>();
   const counts = new Map<string, { members: number; at: number }>();
   let load: Load = { costlier: 0, byArm: new Map() };
@@ -103,8 +90,9 @@ export function createLoadMonitor({
   const timer = setInterval(() => void poll(), pollMs);
   timer.unref();
   return {
-    load: () => load,
-    stop: () => {
+    /** Idle until something was read. */
+    load: (): Load => load,
+    stop: (): void => {
       clearInterval(timer);
     },
   };

@@ -4,15 +4,11 @@ import { loadGamma, pressure, saturationGamma, type Load } from "../../algorithm
 import { gaugesOf } from "../../runtime/metrics/instruments.ts";
 import type { MetricsRegistry } from "../../runtime/metrics/stage.ts";
 
-export interface LoadMetrics {
-  set(load: Load): void;
-}
-
 /** Once a process; load and saturation say from which utilisation on each presses. */
 export function createLoadMetrics(
   registry: MetricsRegistry,
   { load, saturation }: { load: { threshold: number }; saturation: { threshold: number } },
-): LoadMetrics {
+) {
   const gauge = gaugesOf(registry);
   const costlier = gauge("precedent_load", "L: mean utilisation of the arms more expensive than the cheapest.");
   const pressing = gauge("precedent_load_pressure", "How hard that load presses on expensive arms, 0 to 1.");
@@ -25,7 +21,7 @@ export function createLoadMetrics(
     "arm",
   ]);
   return {
-    set({ costlier: value, byArm }) {
+    set({ costlier: value, byArm }: Load): void {
       costlier.set(value);
       pressing.set(pressure(value, { ...load, gamma: loadGamma }));
       // An arm that was removed has no load.

@@ -6,18 +6,13 @@ import { levels } from "../breakers/metrics.ts";
 import { oncePerRegistry } from "../../runtime/metrics/instruments.ts";
 import type { MetricsRegistry } from "../../runtime/metrics/stage.ts";
 
-export interface ReplicaMetrics {
-  /** The arm, whose replicas show until it is closed. */
-  watch(arm: Arm): Arm;
-}
-
 /** Those worth showing: several, or one that reports its load. */
 export function shownReplicas({ replicas }: Pick<Arm, "replicas">): ReplicaState[] {
   const all = replicas?.() ?? [];
   return all.length > 1 || all.some(({ engine }) => engine !== undefined) ? all : [];
 }
 
-export const createReplicaMetrics = oncePerRegistry((registry: MetricsRegistry): ReplicaMetrics => {
+export const createReplicaMetrics = oncePerRegistry((registry: MetricsRegistry) => {
   const watched = new Set<Arm>();
   const shown = (): { arm: string; replica: ReplicaState }[] =>
     [...watched].flatMap((arm) => shownReplicas(arm).map((replica) => ({ arm: arm.name, replica })));
@@ -54,7 +49,8 @@ export const createReplicaMetrics = oncePerRegistry((registry: MetricsRegistry):
     ({ breaker }) => levels[breaker],
   );
   return {
-    watch(arm) {
+    /** The arm, whose replicas show until it is closed. */
+    watch(arm: Arm): Arm {
       if (arm.replicas === undefined) return arm;
       watched.add(arm);
       const close = (): Promise<void> => {

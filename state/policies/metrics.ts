@@ -3,23 +3,20 @@
 import { gaugesOf } from "../../runtime/metrics/instruments.ts";
 import type { MetricsRegistry } from "../../runtime/metrics/stage.ts";
 
-export interface PolicyMetrics {
-  version(policy: string, version: number): void;
-  /** Whether a newer version than the one in force is there and can't be used. */
-  refused(policy: string, refused: boolean): void;
-}
+export type PolicyMetrics = ReturnType<typeof createPolicyMetrics>;
 
-export function createPolicyMetrics(registry: MetricsRegistry): PolicyMetrics {
+export function createPolicyMetrics(registry: MetricsRegistry) {
   const gauge = gaugesOf(registry);
   const version = gauge("precedent_policy_version", "Version of the policy in force; 0: none.", ["policy"]);
   const refused = gauge("precedent_policy_refused", "1 while a newer version than the one in force can't be used.", [
     "policy",
   ]);
   return {
-    version: (policy, value) => {
+    version: (policy: string, value: number): void => {
       version.set({ policy }, value);
     },
-    refused: (policy, value) => {
+    /** Whether a newer version than the one in force is there and can't be used. */
+    refused: (policy: string, value: boolean): void => {
       refused.set({ policy }, value ? 1 : 0);
     },
   };

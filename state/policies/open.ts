@@ -4,16 +4,12 @@ import { followTable, type TableChange } from "../../runtime/table.ts";
 import type { Policy } from "../../schemas/types.ts";
 import type { SessionOf } from "../session.ts";
 import { createPolicyMetrics } from "./metrics.ts";
-import { createReuseTable, REUSE, type ReuseTable } from "./reuse.ts";
+import { createReuseTable, REUSE } from "./reuse.ts";
 import { pinName } from "./pin.ts";
 import { ROUTER } from "./router.ts";
-import { createPolicyTable, type PolicyTable } from "./router-table.ts";
+import { createPolicyTable } from "./router-table.ts";
 
-export interface OpenedPolicies {
-  router: PolicyTable;
-  reuse: ReuseTable;
-  stop(): Promise<void>;
-}
+export type OpenedPolicies = Awaited<ReturnType<typeof openPolicies>>;
 
 export interface PoliciesOptions {
   /** Takes the policies that are held elsewhere, after those of this table. */
@@ -28,7 +24,7 @@ export interface PoliciesOptions {
 export async function openPolicies(
   session: SessionOf<{ tables: ["policies"] }>,
   { apply, onReuse, clock, log }: PoliciesOptions,
-): Promise<OpenedPolicies> {
+) {
   const { config, kafka, codec } = session;
   const metrics = createPolicyMetrics(session.metrics);
   const versions = routerVersionsOf(config.experiments);
@@ -65,5 +61,5 @@ export async function openPolicies(
     const { problem } = router.version(version);
     if (problem !== null) log.error({ policy: pinName(version), problem }, "experiments with this version wait for it");
   }
-  return { router, reuse, stop: () => follower.stop() };
+  return { router, reuse, stop: (): Promise<void> => follower.stop() };
 }

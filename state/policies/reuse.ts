@@ -39,19 +39,8 @@ export function decodeReusePolicy(record: Policy): (ReuseBody & { createdAt: num
   return "problem" in decoded ? decoded : { ...decoded.body, createdAt: record.createdAt };
 }
 
-export interface ReuseTable {
-  /** Takes a record of this policy; others are not ours. */
-  apply(record: Policy): void;
-  /** A tombstone: nothing is known. */
-  remove(name: string): void;
-  /** Upper bound of the share of wrong answers; 1: nothing is known. */
-  bound(arm: string, domain: string): number;
-  /** Domains in which the arm is on, and off. */
-  figures(): { on: number; off: number };
-}
-
 /** onProblem: a version that can't be used. clock: milliseconds since the epoch. */
-export function createReuseTable(clock: () => number, onProblem: (problem: string) => void): ReuseTable {
+export function createReuseTable(clock: () => number, onProblem: (problem: string) => void) {
   const nothing: ReuseBody & { createdAt: number } = { arm: "", limit: 0, domains: {}, createdAt: 0 };
   const newest = createNewest(decodeReusePolicy, nothing);
   const domains = new Map<string, number>();
@@ -60,23 +49,27 @@ export function createReuseTable(clock: () => number, onProblem: (problem: strin
     for (const [domain, { bound }] of Object.entries(newest.current().value.domains)) domains.set(domain, bound);
   };
   return {
-    apply(record) {
+    /** Takes a record of this policy; others are not ours. */
+    apply(record: Policy): void {
       if (record.name !== REUSE || !newest.apply(record)) return;
       const { problem } = newest.current();
       if (problem === null) read();
       else onProblem(problem);
     },
-    remove(name) {
+    /** A tombstone: nothing is known. */
+    remove(name: string): void {
       if (name !== REUSE) return;
       newest.remove();
       read();
     },
-    bound(arm, domain) {
+    /** Upper bound of the share of wrong answers; 1: nothing is known. */
+    bound(arm: string, domain: string): number {
       const { value } = newest.current();
       const isStale = clock() - value.createdAt > reuseTimes.staleMs;
       return value.arm !== arm || isStale ? 1 : (domains.get(domain) ?? 1);
     },
-    figures() {
+    /** Domains in which the arm is on, and off. */
+    figures(): { on: number; off: number } {
       const { limit } = newest.current().value;
       const on = [...domains.values()].filter((bound) => bound <= limit).length;
       return { on, off: domains.size - on };

@@ -10,24 +10,11 @@ export interface PolicyState {
   problem: string | null;
 }
 
-export interface PolicyTable {
-  /** Takes a record of the topic; other policies and older versions are ignored. */
-  apply(record: Policy): void;
-  /** A tombstone: back to the prior. */
-  remove(name: string): void;
-  current(): PolicyState;
-  /** A version by its pin; 0: the prior. The problem says why it can't be used. */
-  version(version: number): PolicyState;
-}
-
 /**
  * @param statistics as `routing.statistics` says
  * @param versions those whose pins are held
  */
-export function createPolicyTable(
-  statistics: "shared" | "tenant" = "shared",
-  versions: readonly number[] = [],
-): PolicyTable {
+export function createPolicyTable(statistics: "shared" | "tenant" = "shared", versions: readonly number[] = []) {
   const usable = (policy: RouterPolicy): RouterPolicy => (statistics === "tenant" ? withoutShared(policy) : policy);
   const initial = usable(priorPolicy);
   const table = () =>
@@ -38,19 +25,22 @@ export function createPolicyTable(
   const newest = table();
   const pins = new Map(versions.map((version) => [pinName(version), table()]));
   return {
-    apply(record) {
+    /** Takes a record of the topic; other policies and older versions are ignored. */
+    apply(record: Policy): void {
       if (record.name === ROUTER) newest.apply(record);
       else pins.get(record.name)?.apply(record);
     },
-    remove(name) {
+    /** A tombstone: back to the prior. */
+    remove(name: string): void {
       if (name === ROUTER) newest.remove();
       else pins.get(name)?.remove();
     },
-    current() {
+    current(): PolicyState {
       const { value, problem } = newest.current();
       return { policy: value, problem };
     },
-    version(version) {
+    /** A version by its pin; 0: the prior. The problem says why it can't be used. */
+    version(version: number): PolicyState {
       if (version === 0) return { policy: initial, problem: null };
       const found = pins.get(pinName(version))?.current();
       const absent = found?.version === version ? null : `precedent policy pin ${version} publishes it`;

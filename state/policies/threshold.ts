@@ -29,21 +29,14 @@ export function decodeThresholdPolicy(record: Policy): ThresholdBody | PolicyPro
   return "problem" in decoded ? decoded : decoded.body;
 }
 
-export interface ThresholdTable {
-  /** Takes a record; older versions are ignored. What is wrong with it, or null. */
-  apply(record: Policy): string | null;
-  /** A tombstone: back to the initial one. */
-  remove(): void;
-  current(): number;
-  version(): number;
-}
-
-export function createThresholdTable(): ThresholdTable {
+export function createThresholdTable() {
   const newest = createNewest(decodeThresholdPolicy, { threshold: initialThreshold, grid: [] });
   return {
-    apply: (record) => (newest.apply(record) ? newest.current().problem : null),
+    /** Takes a record; older versions are ignored. What is wrong with it, or null. */
+    apply: (record: Policy): string | null => (newest.apply(record) ? newest.current().problem : null),
+    /** A tombstone: back to the initial one. */
     remove: newest.remove,
-    current: () => newest.current().value.threshold,
-    version: () => newest.current().version,
+    current: (): number => newest.current().value.threshold,
+    version: (): number => newest.current().version,
   };
 }

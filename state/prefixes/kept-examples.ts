@@ -15,11 +15,7 @@ export interface KeptPrompt {
   examples: readonly KeptExample[];
 }
 
-export interface KeptExamples {
-  /** Examples of the conversation's last prompt, if that arm got it; undefined: none or expired. */
-  of(domain: string, conversation: string, arm: string): KeptPrompt | undefined;
-  keep(domain: string, conversation: string, prompt: KeptPrompt): void;
-}
+export type KeptExamples = ReturnType<typeof createKeptExamples>;
 
 export interface KeptBounds {
   /** Conversations. */
@@ -33,7 +29,7 @@ interface Entry extends KeptPrompt {
   at: number;
 }
 
-export function createKeptExamples({ most, mostOfDomain, timeToLive }: KeptBounds, clock: () => number): KeptExamples {
+export function createKeptExamples({ most, mostOfDomain, timeToLive }: KeptBounds, clock: () => number) {
   // Both maps are in LRU order, the least recent first.
   const domains = new Map<string, Map<string, Entry>>();
   let size = 0;
@@ -45,11 +41,14 @@ export function createKeptExamples({ most, mostOfDomain, timeToLive }: KeptBound
   };
 
   return {
-    of(domain, conversation, arm) {
+    /**
+     * Examples of the conversation's last prompt, if that arm got it; undefined: none or expired.
+     */
+    of(domain: string, conversation: string, arm: string): KeptPrompt | undefined {
       const entry = domains.get(domain)?.get(conversation);
       return entry === undefined || entry.arm !== arm || entry.at + timeToLive < clock() ? undefined : entry;
     },
-    keep(domain, conversation, prompt) {
+    keep(domain: string, conversation: string, prompt: KeptPrompt): void {
       const entries = domains.get(domain) ?? new Map<string, Entry>();
       domains.delete(domain);
       domains.set(domain, entries);

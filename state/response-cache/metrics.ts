@@ -9,12 +9,7 @@ export interface CacheFigures {
   left: Readonly<Record<string, number>>;
 }
 
-export interface CacheMetrics {
-  count(result: string, savedCost: number): void;
-  set(figures: CacheFigures): void;
-}
-
-export const createCacheMetrics = oncePerRegistry((registry): CacheMetrics => {
+export const createCacheMetrics = oncePerRegistry((registry) => {
   const counter = countersOf(registry);
   const requests = counter(
     "precedent_cache_requests_total",
@@ -31,11 +26,11 @@ export const createCacheMetrics = oncePerRegistry((registry): CacheMetrics => {
   const gone = gauge("precedent_cache_left", "Entries that have left since the process was started, by why.", ["why"]);
   for (const result of ["hit", "followed", "miss", "excluded"]) requests.inc({ result }, 0);
   return {
-    count(result, savedCost) {
+    count(result: string, savedCost: number): void {
       requests.inc({ result });
       if (savedCost > 0) saved.inc(savedCost);
     },
-    set(figures) {
+    set(figures: CacheFigures): void {
       entries.set(figures.entries);
       bytes.set(figures.bytes);
       for (const [why, count] of Object.entries(figures.left)) gone.set({ why }, count);

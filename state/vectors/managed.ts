@@ -6,16 +6,7 @@ import type { NativeFound, NativeIndex } from "./native.ts";
 import type { IndexFigures } from "./port.ts";
 import { chosenProbes, decideProbes, rebuildFor, recallOf, type IndexOptions, type ProbesDecision } from "./tuning.ts";
 
-export interface ManagedIndex {
-  /** Gives the new size, as remove does. */
-  add(keys: Uint32Array, vectors: Float32Array): Promise<number>;
-  remove(keys: Uint32Array): Promise<number>;
-  search(queries: Float32Array, k: number): NativeFound;
-  figures(): IndexFigures;
-  save(file: string, note: string): Promise<void>;
-  /** Ends with what is under way. */
-  drop(): Promise<void>;
-}
+export type ManagedIndex = ReturnType<typeof createManagedIndex>;
 
 export interface ManagedDependencies {
   dimension: number;
@@ -41,7 +32,7 @@ const firstCalibration = 64;
 /** Neighbours compared; more are rarely asked for, and tell nothing new. */
 const comparedNeighbours = 64;
 
-export function createManagedIndex(native: NativeIndex, deps: ManagedDependencies, saved?: Saved): ManagedIndex {
+export function createManagedIndex(native: NativeIndex, deps: ManagedDependencies, saved?: Saved) {
   const { dimension, options } = deps;
   let trainedSize = saved?.trainedSize ?? 0;
   let probes = Math.max(options.leastProbes, saved?.probes ?? 1);
@@ -162,9 +153,11 @@ export function createManagedIndex(native: NativeIndex, deps: ManagedDependencie
     return native.size;
   };
   return {
-    add: (keys, vectors) => inTurn(() => native.add(keys, vectors).then(changed)),
-    remove: (keys) => inTurn(() => native.remove(keys).then(changed)),
-    search(queries, k) {
+    /** Gives the new size, as remove does. */
+    add: (keys: Uint32Array, vectors: Float32Array): Promise<number> =>
+      inTurn(() => native.add(keys, vectors).then(changed)),
+    remove: (keys: Uint32Array): Promise<number> => inTurn(() => native.remove(keys).then(changed)),
+    search(queries: Float32Array, k: number): NativeFound {
       const found = native.search(queries, k, probes);
       for (let at = 0; at < queries.length && k > 0; at += dimension)
         if (!probing && deps.random() < options.probeShare && native.lists > 0)
@@ -172,9 +165,10 @@ export function createManagedIndex(native: NativeIndex, deps: ManagedDependencie
       return found;
     },
     figures,
-    save: (file, note) =>
+    save: (file: string, note: string): Promise<void> =>
       inTurn(() => native.save(file, JSON.stringify({ note, trainedSize, probes } satisfies Saved))),
-    drop: () =>
+    /** Ends with what is under way. */
+    drop: (): Promise<void> =>
       inTurn(async () => {
         dropped = true;
         native.drop();

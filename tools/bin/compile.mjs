@@ -132,8 +132,9 @@ function sources(of, inputs) {
   return {
     name: "sources",
     setup(build) {
-      build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      build.onLoad({ filter: /\.(?:ts|json)$/ }, ({ path }) => {
         const contents = readInput(of, path, inputs).toString();
+        if (path.endsWith(".json")) return { contents, loader: "json" };
         const url = JSON.stringify(pathToFileURL(path).href);
         return { contents: contents.replaceAll("import.meta.url", url), loader: "ts" };
       });

@@ -65,6 +65,15 @@ test("none is current before the first, nor when a source is gone or the folder 
   expect(currentBuild(folder)).toBeNull();
 });
 
+test("a changed file of data is seen, too", async () => {
+  await writeFile(file("data.json"), "[1]");
+  await writeFile(file("start.ts"), 'import data from "./data.json" with { type: "json" };\nconsole.log(data);\n');
+  await make();
+  expect((await run("start.ts")).stdout).toBe("[ 1 ]\n");
+  await writeFile(file("data.json"), "[1, 2]");
+  expect(currentBuild(folder)).toBeNull();
+});
+
 test("a change is seen although size and time of change are what they were", async () => {
   await make();
   const before = await stat(file("part/place.ts"));

@@ -4,16 +4,7 @@ import { anthropicUrl, type AnthropicArmConfig } from "../../../config/sections/
 import { checkListed, createBatchClient, fileMs, objectsOf } from "../../batches/http.ts";
 import { messagesHeaders, messagesUrl } from "../anthropic.ts";
 
-export interface MessageBatch {
-  /** Empty where the provider's can't be read. */
-  id: string;
-  /** Milliseconds since the epoch; NaN where the provider's date can't be read. */
-  createdAt: number;
-  /** Lines; NaN where the provider's counts can't be read. */
-  size: number;
-  /** in_progress, canceling or ended. */
-  status: string;
-}
+export type MessageBatch = ReturnType<typeof batchOf>;
 
 /** All reject with APIError and what a connection rejects with. */
 export interface BatchesApi {
@@ -80,11 +71,15 @@ export function createBatchesApi(
   };
 }
 
-function batchOf({ id, created_at: created, request_counts: counts, processing_status: status }: Json): MessageBatch {
+function batchOf({ id, created_at: created, request_counts: counts, processing_status: status }: Json) {
   return {
+    /** Empty where the provider's can't be read. */
     id: typeof id === "string" ? id : "",
+    /** Milliseconds since the epoch; NaN where the provider's date can't be read. */
     createdAt: Date.parse(String(created)),
+    /** in_progress, canceling or ended. */
     status: String(status),
+    /** Lines; NaN where the provider's counts can't be read. */
     size: linesOf(counts),
   };
 }

@@ -20,11 +20,7 @@ export interface EngineReport {
   version: number;
 }
 
-export interface EngineWatch {
-  /** The newest report; undefined: none in the last 5 s. */
-  now(): EngineReport | undefined;
-  stop(): void;
-}
+export type EngineWatch = ReturnType<typeof watchEngine>;
 
 export interface EngineSource {
   url: string;
@@ -49,7 +45,7 @@ export function watchEngine(
   read: () => Promise<EngineLoad>,
   onChange: (problem: unknown) => void,
   clock: () => number = () => performance.now(),
-): EngineWatch {
+) {
   let latest: (EngineReport & { at: number }) | undefined;
   let waitMs = everyMs;
   let isFailing = false;
@@ -74,8 +70,9 @@ export function watchEngine(
   void ask();
 
   return {
-    now: () => (latest !== undefined && clock() - latest.at < staleMs ? latest : undefined),
-    stop() {
+    /** The newest report; undefined: none in the last 5 s. */
+    now: (): EngineReport | undefined => (latest !== undefined && clock() - latest.at < staleMs ? latest : undefined),
+    stop(): void {
       isStopped = true;
       clearTimeout(timer);
     },

@@ -84,10 +84,7 @@ export function engineSource(endpoint: Endpoint, dispatcher: Dispatcher | undefi
   return { url: url.href, headers, dispatcher };
 }
 
-export interface Members {
-  now(): readonly Member[];
-  close(): void;
-}
+export type Members = ReturnType<typeof followMembers>;
 
 export interface Member extends Endpoint {
   dispatcher: Dispatcher | undefined;
@@ -109,7 +106,7 @@ export interface MembersOptions {
 export function followMembers(
   config: EndpointArmConfig,
   { log, lookup, clock = () => performance.now() }: MembersOptions,
-): Members {
+) {
   const watched = new Map<string, Member & { stop(): void; seenAt: number }>();
   let members: Member[] = [];
   let isClosed = false;
@@ -168,8 +165,8 @@ export function followMembers(
   replace(endpointsOf(config));
   if (config.discover === "dns") void look();
   return {
-    now: () => members,
-    close() {
+    now: (): readonly Member[] => members,
+    close(): void {
       // undici rejects a second close.
       if (isClosed) return;
       isClosed = true;

@@ -1,8 +1,8 @@
 // A response as a message of Anthropic's API. Tool inputs are copied as the model wrote them.
-import { exactJson, RawJson } from "../../../algorithms/text/exact-json.ts";
+import { exactJson } from "../../../algorithms/text/exact-json.ts";
 import { inputOf, isObject, listOf } from "../../../algorithms/text/json-shape.ts";
 import type { Response } from "../../../schemas/types.ts";
-import { blocksOf } from "../../../algorithms/text/message-blocks.ts";
+import { blocksOf, toolUseOf } from "../../../algorithms/text/message-blocks.ts";
 import { extraOf, messageIdPrefix, nativeAnswer, openAiReason, ownFields } from "../response.ts";
 import { ApiError } from "../../errors.ts";
 import type { Named } from "../../routes/answer.ts";
@@ -71,14 +71,8 @@ function nativeEnd(response: Response, { delta, ...more }: Record<string, unknow
 const isWhole = (call: unknown): boolean =>
   isObject(call) && isObject(call["function"]) && inputOf(call["function"]["arguments"]) !== null;
 
-function toolUse(call: unknown): object {
-  const { id, function: called } = isObject(call) ? call : {};
-  const { name, arguments: text } = isObject(called) ? called : {};
-  const input = inputOf(text);
-  if (typeof id !== "string" || typeof name !== "string" || input === null)
-    throw brokenCall(typeof name === "string" ? name : "a tool");
-  return { type: "tool_use", id, name, input: new RawJson(input) };
-}
+const toolUse = (call: unknown): object =>
+  toolUseOf(call, (name) => brokenCall(typeof name === "string" ? name : "a tool"));
 
 export const brokenCall = (name: string): ApiError =>
   new ApiError({

@@ -22,13 +22,7 @@ export interface KeyList {
   hasKeys: boolean;
 }
 
-export interface Keys {
-  list(filter: KeyFilter): Promise<KeyList>;
-  /** text: the key itself, which is stored nowhere. Rejects with KeyRefused, as the next two do. */
-  create(grants: Grants): Promise<{ key: KeyRow; text: string }>;
-  limit(id: string, changes: Changes): Promise<KeyRow>;
-  revoke(id: string): Promise<KeyRow>;
-}
+export type Keys = ReturnType<typeof createPageKeys>;
 
 export interface KeysDependencies {
   session: Parameters<typeof readKeys>[0];
@@ -39,7 +33,7 @@ export interface KeysDependencies {
 
 const mostShown = 200;
 
-export function createPageKeys({ session, clickhouse, arms, clock }: KeysDependencies): Keys {
+export function createPageKeys({ session, clickhouse, arms, clock }: KeysDependencies) {
   const { log } = session;
   let last: Promise<unknown> = Promise.resolve();
   /** Serialised: each act reads the keys that it changes. */
@@ -57,7 +51,7 @@ export function createPageKeys({ session, clickhouse, arms, clock }: KeysDepende
     };
   };
   return {
-    async list({ search = "", all }) {
+    async list({ search = "", all }: KeyFilter): Promise<KeyList> {
       const keys = await readKeys(session);
       const words = search.toLowerCase();
       const fits = ({ id, tenant, label }: ApiKey): boolean =>
@@ -67,7 +61,10 @@ export function createPageKeys({ session, clickhouse, arms, clock }: KeysDepende
       const spentBy = await readSpent(clickhouse, shown, clock());
       return { keys: shown.map((key) => rowOf(key, spentBy)), found: found.length, hasKeys: keys.length > 0 };
     },
-    create: (grants) =>
+    /**
+     * text: the key itself, which is stored nowhere. Rejects with KeyRefused, as the next two do.
+     */
+    create: (grants: Grants): Promise<{ key: KeyRow; text: string }> =>
       inTurn(async () => {
         const check = (known: readonly ApiKey[]): void => {
           if (grants.admin !== true && known.length === 0) throw new KeyRefused(locksOut);
@@ -76,13 +73,13 @@ export function createPageKeys({ session, clickhouse, arms, clock }: KeysDepende
         log.info({ key: key.id, tenant: key.tenant, admin: key.admin }, "a key was created on the page");
         return { key: rowOf(key), text };
       }),
-    limit: (id, changes) =>
+    limit: (id: string, changes: Changes): Promise<KeyRow> =>
       inTurn(async () => {
         const key = await updateKey(session, id, changes, clock());
         log.info({ key: key.id, ...changes }, "limits of a key were changed on the page");
         return rowOf(key);
       }),
-    revoke: (id) =>
+    revoke: (id: string): Promise<KeyRow> =>
       inTurn(async () => {
         const check = (known: readonly ApiKey[]): void => {
           const admins = known.filter((key) => key.admin && !isRevoked(key, clock()));

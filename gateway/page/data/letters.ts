@@ -22,13 +22,7 @@ import {
 import type { LetterFilter, LetterKey } from "./filters.ts";
 import { headersOf, textOf } from "./letter-parts.ts";
 
-export interface Letters {
-  list(filter: LetterFilter): Promise<LetterRow[]>;
-  /** null: there is none. */
-  read(key: LetterKey): Promise<Letter | null>;
-  /** Rejects with LetterRefused if it was sent again already, or can't be. */
-  retry(key: LetterKey): Promise<LetterKey>;
-}
+export type Letters = ReturnType<typeof createLetters>;
 
 export interface LettersDependencies {
   session: Pick<
@@ -47,7 +41,7 @@ const states: ReadonlySet<TopicName | undefined> = new Set<TopicName>(["examples
 const waitMs = 10_000;
 const noMember = { id: "", generation: -1 };
 
-export function createLetters({ session, clickhouse, recordOf, clock }: LettersDependencies): Letters {
+export function createLetters({ session, clickhouse, recordOf, clock }: LettersDependencies) {
   const { kafka, codec, topic, log } = session;
   const letters = topic("dead-letters");
 
@@ -138,8 +132,9 @@ export function createLetters({ session, clickhouse, recordOf, clock }: LettersD
   };
 
   return {
-    list: (filter) => readLetters(clickhouse, filter),
-    async read(key) {
+    list: (filter: LetterFilter): Promise<LetterRow[]> => readLetters(clickhouse, filter),
+    /** null: there is none. */
+    async read(key: LetterKey): Promise<Letter | null> {
       const found = await findLetter(clickhouse, key);
       if (found === null) return null;
       const { row, firstOffset, sourceTimestamp, value, valueBytes, fullBytes } = found;
@@ -151,7 +146,8 @@ export function createLetters({ session, clickhouse, recordOf, clock }: LettersD
         record: await decoded(row.topic, value, fullBytes === null ? valueBytes : null),
       };
     },
-    async retry(key) {
+    /** Rejects with LetterRefused if it was sent again already, or can't be. */
+    async retry(key: LetterKey): Promise<LetterKey> {
       const found = await findLetter(clickhouse, key);
       if (found === null) throw new LetterRefused("the dead letter no longer exists");
       if (found.row.retriedAt !== null) throw new LetterRefused("it was sent again already");

@@ -21,18 +21,14 @@ export class TooManyWatchers extends Error {
   override name = "TooManyWatchers";
 }
 
-export interface Live {
-  /** Until the signal is aborted. Rejects with TooManyWatchers. */
-  watch(take: (batch: LiveBatch) => void, signal: AbortSignal): Promise<void>;
-  stop(): Promise<void>;
-}
+export type Live = ReturnType<typeof createLive>;
 
 const everyMs = 250;
 /** A person reads no more; the list shows the rest. */
 const mostEvents = 50;
 const mostWatchers = 32;
 
-export function createLive({ kafka, codec, topic, log }: LiveDependencies): Live {
+export function createLive({ kafka, codec, topic, log }: LiveDependencies) {
   const watchers = new Set<(batch: LiveBatch) => void>();
   let events: LiveEvent[] = [];
   let skipped = 0;
@@ -84,7 +80,8 @@ export function createLive({ kafka, codec, topic, log }: LiveDependencies): Live
   };
 
   return {
-    async watch(take, signal) {
+    /** Until the signal is aborted. Rejects with TooManyWatchers. */
+    async watch(take: (batch: LiveBatch) => void, signal: AbortSignal): Promise<void> {
       if (watchers.size >= mostWatchers) throw new TooManyWatchers(`${watchers.size} pages are open already`);
       const mine = (batch: LiveBatch): void => take(batch);
       watchers.add(mine);

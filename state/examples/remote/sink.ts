@@ -26,25 +26,14 @@ export interface RowChange {
 }
 
 /** The caller serialises calls and repeats those that reject. */
-export interface Sink {
-  /** Offset from which a partition is to be read. */
-  position(partition: number): number;
-  generation(): number;
-  apply(partition: number, changes: readonly RowChange[], next: number): Promise<void>;
-  /** It was read to its end once. */
-  filled(partition: number): void;
-  /** Writes the progress into the collection. */
-  save(): Promise<void>;
-  /** Makes the next start refill the collection. */
-  forget(): Promise<void>;
-}
+export type Sink = Awaited<ReturnType<typeof openSink>>;
 
 /** Longer than a search of Milvus may be behind (bounded staleness), milliseconds. */
 const settledMs = 60_000;
 const strong = { timeoutMs: 10_000, strong: true };
 
 /** Rejects when the collection is of another topic or cluster, and as the collection does. */
-export async function openSink(options: SinkOptions): Promise<Sink> {
+export async function openSink(options: SinkOptions) {
   const { collection, embedder, topic, spans, clock, log } = options;
   const state = await begin();
   /** Positions that become settled; index: partition. */
@@ -120,20 +109,23 @@ export async function openSink(options: SinkOptions): Promise<Sink> {
     log.warn({ example: id, reason }, "an example is not written to Milvus");
 
   return {
-    position: (partition) => state.partitions[partition]?.next ?? 0,
-    generation: () => state.generation,
-    async apply(partition, changes, next) {
+    /** Offset from which a partition is to be read. */
+    position: (partition: number): number => state.partitions[partition]?.next ?? 0,
+    generation: (): number => state.generation,
+    async apply(partition: number, changes: readonly RowChange[], next: number): Promise<void> {
       const rows = [...(await rowsOf(partition, changes))];
       await collection.upsert(rows.flatMap(([, row]) => (row === null ? [] : [row])));
       await collection.remove(rows.flatMap(([key, row]) => (row === null ? [key] : [])));
       const own = state.partitions[partition];
       if (own !== undefined) own.next = next;
     },
-    filled(partition) {
+    /** It was read to its end once. */
+    filled(partition: number): void {
       const own = state.partitions[partition];
       if (own !== undefined) own.filled = true;
     },
-    async save() {
+    /** Writes the progress into the collection. */
+    async save(): Promise<void> {
       const now = clock();
       state.partitions.forEach((own, partition) => {
         const then = (before[partition] ??= { next: own.next, at: now });
@@ -144,7 +136,8 @@ export async function openSink(options: SinkOptions): Promise<Sink> {
       state.at = now;
       await collection.upsert([stateRow(state)]);
     },
-    async forget() {
+    /** Makes the next start refill the collection. */
+    async forget(): Promise<void> {
       state.at = 0;
       await collection.upsert([stateRow(state)]);
     },
