@@ -85,6 +85,14 @@ it.each([
   expect(refused).toThrow(message);
 });
 
+it("says what to send in place of an item's id", () => {
+  const input = [
+    { role: "user", content: "q" },
+    { type: "item_reference", id: "msg_r1" },
+  ];
+  expect(() => chatOf({ input })).toThrow(/^input\[1\] refers.*store: false/);
+});
+
 it("says developer texts as one system text, as engines' templates know it, with calls as without", () => {
   const input = [
     { role: "developer", content: "You code." },

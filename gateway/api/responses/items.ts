@@ -64,6 +64,7 @@ function messageOf(item: Json, path: string): Json | null {
     if (typeof id !== "string") throw badRequest(`${path}.call_id must be a string.`, path);
     return { role: "tool", tool_call_id: id, content: partsOf(output, `${path}.output`) };
   }
+  if (type === "item_reference") throw heldElsewhere(path);
   if (type !== "message") throw unserved(path, type);
   if (typeof role !== "string" || !["system", "developer", "user", "assistant"].includes(role))
     throw badRequest(`${path}.role must be "system", "developer", "user" or "assistant".`, path);
@@ -88,6 +89,14 @@ function partOf(part: unknown, path: string): Json & { type: string; text?: stri
     return { type: "image_url", image_url: { url, ...(typeof detail === "string" && { detail }) }, ...hinted };
   throw unserved(path, type);
 }
+
+/** Vercel's AI SDK refers to items of answers unless it is told that none is stored. */
+const heldElsewhere = (path: string): ApiError =>
+  badRequest(
+    `${path} refers to an item by its id: send the item itself (with store: false clients do), or previous_response_id.`,
+    path,
+    "unsupported_value",
+  );
 
 const unserved = (path: string, type: unknown): ApiError =>
   badRequest(
