@@ -1,7 +1,7 @@
 // The port of everything that answers a request: endpoint, local model, log. It never throws for
 // external causes: failures have stable codes.
 import type { BreakerState } from "../algorithms/queueing/breaker.ts";
-import type { BlockPiece, CallPiece, Params, Piece, Usage } from "../schemas/types.ts";
+import type { BlockPiece, CallPiece, Params, Piece, ThoughtPiece, Usage } from "../schemas/types.ts";
 
 export interface ArmRequest {
   requestId: string;
@@ -157,6 +157,7 @@ export type OnText = (
   attempt: number,
   calls?: readonly CallPiece[],
   blocks?: readonly BlockPiece[],
+  thoughts?: ThoughtPiece,
 ) => void;
 
 export interface Arm {

@@ -42,6 +42,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     logger: false,
     bodyLimit: maxBodyBytes,
     forceCloseConnections: true,
+    // Only what monitors and clients probe: a stream or a download without its body would go on.
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 1_024 },
     // The router calls it: there is a request, but no route whose error handler could answer.

@@ -2,8 +2,8 @@
 // best effort and may begin again with another attempt, the response is final. What was sent is
 // never taken back: it goes on only with what begins with it, and all that was sent together is the
 // text and the calls of the response. Linear in the length of the pieces.
-import type { BlockPiece, CallPiece, Delta, Response } from "../schemas/types.ts";
-import { extraOf, nativeAnswer } from "./api/response.ts";
+import type { BlockPiece, CallPiece, Delta, Response, ThoughtPiece } from "../schemas/types.ts";
+import { extraOf, nativeAnswer, thoughtsOf } from "./api/response.ts";
 import { createPrefixGuard } from "./prefix-guard.ts";
 import { createStreamCalls } from "./stream-calls.ts";
 import type { NativePiece } from "../algorithms/text/message-blocks.ts";
@@ -11,14 +11,18 @@ import { createStreamHeads, type StreamHeads } from "./stream-heads.ts";
 
 /** Behind what was sent. */
 export interface Parts {
+  thoughts: ThoughtPiece | null;
   text: string;
   /** As chunks have them. */
   calls: readonly object[];
   blocks: readonly BlockPiece[];
 }
 
+type Taken = Pick<Delta, "attempt" | "index" | "text" | "calls" | "blocks"> & Partial<Pick<Delta, "thoughts">>;
+
 /** native: blocks are sent in place of text and calls, where an answer has them. */
 export function createStreamParts(native = false) {
+  const thoughts = createStreamThoughts();
   const text = createPrefixGuard();
   const calls = createStreamCalls();
   const blocks = createStreamBlocks();
@@ -27,8 +31,9 @@ export function createStreamParts(native = false) {
   let isComplete = false;
 
   return {
-    take(delta: Pick<Delta, "attempt" | "index" | "text" | "calls" | "blocks">): void {
+    take(delta: Taken): void {
       if (delta.index === 0) {
+        thoughts.restart();
         text.restart();
         calls.restart();
         blocks.restart();
@@ -44,14 +49,15 @@ export function createStreamParts(native = false) {
       expected++;
       for (const piece of native ? delta.blocks : []) blocks.add(piece);
       if (native && delta.blocks.length > 0) return;
+      if (delta.thoughts) thoughts.add(delta.thoughts);
       text.add(delta.text);
       for (const piece of delta.calls) calls.add(piece);
     },
     /** What may be sent now and counts as sent. */
-    next: (): { text: string; calls: CallPiece[]; blocks: BlockPiece[] } =>
+    next: (): Omit<Parts, "calls"> & { calls: CallPiece[] } =>
       calls.agree() && text.agrees() && blocks.agree()
-        ? { text: text.next(), calls: calls.next(), blocks: blocks.next() }
-        : { text: "", calls: [], blocks: [] },
+        ? { thoughts: thoughts.next(), text: text.next(), calls: calls.next(), blocks: blocks.next() }
+        : { thoughts: null, text: "", calls: [], blocks: [] },
     /** What is left to send of the final answer; null: what was sent is not its beginning. */
     rest(response: Pick<Response, "text" | "passthrough">): Parts | null {
       const final = native ? nativeAnswer(response) : null;
@@ -60,7 +66,27 @@ export function createStreamParts(native = false) {
       const ofBlocks = blocks.rest(final?.pieces ?? []);
       return ofText === null || ofCalls === null || ofBlocks === null
         ? null
-        : { text: ofText, calls: ofCalls, blocks: ofBlocks };
+        : { thoughts: thoughts.rest(response), text: ofText, calls: ofCalls, blocks: ofBlocks };
+    },
+  };
+}
+
+/** Thoughts are no part of the answer: where another attempt thinks otherwise, no more are sent. */
+function createStreamThoughts() {
+  const guard = createPrefixGuard();
+  let member: string | null = null;
+  const piece = (text: string): ThoughtPiece | null => (member === null || text === "" ? null : { member, text });
+  return {
+    restart: guard.restart,
+    add(thoughts: ThoughtPiece): void {
+      member ??= thoughts.member;
+      if (thoughts.member === member) guard.add(thoughts.text);
+    },
+    next: () => piece(guard.next()),
+    rest(response: Pick<Response, "passthrough">): ThoughtPiece | null {
+      if (member === null) return thoughtsOf(response);
+      const whole = extraOf(response).message[member];
+      return piece(typeof whole === "string" ? (guard.rest(whole) ?? "") : "");
     },
   };
 }

@@ -3,12 +3,12 @@
 // written, what has come meanwhile (an answer's length at most) goes as one chunk, and when it
 // takes nothing for slowReaderMs it is disconnected.
 import type { FastifyReply } from "fastify";
-import type { BlockPiece, Delta, Response } from "../schemas/types.ts";
+import type { Delta, Response } from "../schemas/types.ts";
 import { restText, type Chunks } from "./api/chunks.ts";
 import { isContentNull, responseHeaders } from "./api/response.ts";
 import { ApiError } from "./errors.ts";
 import { slices } from "./slow-reader.ts";
-import { createStreamParts } from "./stream-parts.ts";
+import { createStreamParts, type Parts } from "./stream-parts.ts";
 import type { Unsent } from "./unsent.ts";
 
 export interface StreamOptions {
@@ -73,15 +73,18 @@ export function openStream(reply: FastifyReply, { heartbeatMs, slowReaderMs, chu
     if (!blocked) flush();
     hold();
   };
-  const piecesOf = (text: string, blocks: readonly BlockPiece[]): string =>
-    (text === "" ? "" : chunks.text(text)) + (blocks.length === 0 ? "" : (chunks.blocks?.(blocks) ?? ""));
+  const piecesOf = ({ thoughts, text, blocks }: Omit<Parts, "calls">): string =>
+    (thoughts === null ? "" : (chunks.thoughts?.(thoughts) ?? "")) +
+    (text === "" ? "" : chunks.text(text)) +
+    (blocks.length === 0 ? "" : (chunks.blocks?.(blocks) ?? ""));
   const pump = (): void => {
     if (blocked) return;
     behind = 0;
     const next = parts.next();
-    if (next.text === "" && next.calls.length + next.blocks.length === 0) return;
-    begin({}, next.text !== "");
-    write(piecesOf(next.text, next.blocks) + (next.calls.length === 0 ? "" : chunks.calls(next.calls)));
+    const hasThoughts = next.thoughts !== null && chunks.thoughts !== undefined;
+    if (next.text === "" && next.calls.length + next.blocks.length === 0 && !hasThoughts) return;
+    begin({}, next.text !== "" || hasThoughts);
+    write(piecesOf(next) + (next.calls.length === 0 ? "" : chunks.calls(next.calls)));
   };
   const drained = (): void => {
     blocked = false;
@@ -114,7 +117,7 @@ export function openStream(reply: FastifyReply, { heartbeatMs, slowReaderMs, chu
       if (blocked) {
         for (const { arguments: piece } of delta.calls) behind += piece.length;
         for (const { head, text } of delta.blocks) behind += (head?.length ?? 0) + text.length;
-        behind += delta.text.length;
+        behind += delta.text.length + (delta.thoughts?.text.length ?? 0);
         hold();
       } else pump();
     },
@@ -123,7 +126,7 @@ export function openStream(reply: FastifyReply, { heartbeatMs, slowReaderMs, chu
       begin(responseHeaders(response), !isContentNull(response));
       behind = 0;
       if (rest === null) end(chunks.error(changed));
-      else end(piecesOf(restText(response, rest.text, chunks), rest.blocks) + chunks.end(response, rest.calls));
+      else end(piecesOf({ ...rest, text: restText(response, rest.text, chunks) }) + chunks.end(response, rest.calls));
     },
     fail: (error: ApiError): void => end(chunks.error(error)),
     close,

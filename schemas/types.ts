@@ -267,6 +267,7 @@ export interface Delta {
   text: string;
   calls: CallPiece[];
   blocks: BlockPiece[];
+  thoughts: ThoughtPiece | null;
   createdAt: number;
 }
 
@@ -283,6 +284,11 @@ export interface CallPiece {
 export interface BlockPiece {
   index: number;
   head: string | null;
+  text: string;
+}
+
+export interface ThoughtPiece {
+  member: string;
   text: string;
 }
 

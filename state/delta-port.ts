@@ -1,5 +1,5 @@
 // Where the pieces of an answer go while it is written, for readers of streams.
-import type { BlockPiece, CallPiece } from "../schemas/types.ts";
+import type { BlockPiece, CallPiece, ThoughtPiece } from "../schemas/types.ts";
 
 /** The request that is being answered, and the partition where its reader looks for pieces. */
 export interface DeltaTarget {
@@ -9,7 +9,13 @@ export interface DeltaTarget {
 }
 /** Takes the pieces of one answer as the arm gives them. Best effort; never throws. */
 export interface DeltaSink {
-  text(text: string, attempt: number, calls?: readonly CallPiece[], blocks?: readonly BlockPiece[]): void;
+  text(
+    text: string,
+    attempt: number,
+    calls?: readonly CallPiece[],
+    blocks?: readonly BlockPiece[],
+    thoughts?: ThoughtPiece,
+  ): void;
   /** The call is over: its response says all. */
   end(): void;
 }

@@ -74,6 +74,25 @@ describe("pieces of answers", () => {
     vi.useRealTimers();
   });
 
+  it("of thoughts go together beside the text, and count for what may wait", async () => {
+    const sent: Partial<Delta>[] = [];
+    const pieces = coalesce({
+      clock: () => 7,
+      mostWaiting: 10,
+      send: (deltas) => Promise.resolve(void sent.push(...deltas)),
+    });
+    const one = pieces.open(target("a"));
+    const thoughts = (text: string) => ({ member: "reasoning", text });
+    for (const text of ["I ", "think"]) one.text("", 1, [], [], thoughts(text));
+    one.text("so", 1);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(sent).toMatchObject([{ text: "so", thoughts: thoughts("I think") }]);
+    for (const text of ["12345", "678901"]) one.text("", 2, [], [], thoughts(text));
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect(sent).toHaveLength(1);
+    pieces.stop();
+  });
+
   it("of calls go together by call, and count for what may wait", async () => {
     vi.useFakeTimers();
     const sent: Delta[] = [];

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import type { DeltaSink, DeltaTarget } from "./delta-port.ts";
 import type { Topic, TopicName } from "../schemas/records.ts";
-import type { BlockPiece, CallPiece, Delta } from "../schemas/types.ts";
+import type { BlockPiece, CallPiece, Delta, ThoughtPiece } from "../schemas/types.ts";
 import { followPartitionCount } from "./partition-count.ts";
 import type { SessionOf } from "./session.ts";
 import { lazyProducer } from "../runtime/send-once.ts";
@@ -26,12 +26,14 @@ interface OpenAnswer extends DeltaTarget {
   /** By their index. */
   calls: Map<number, CallPiece>;
   blocks: Map<number, BlockPiece>;
+  thoughts: ThoughtPiece | null;
   length: number;
   lost: boolean;
 }
 
 const empty = () => ({
   ...{ text: "", calls: new Map<number, CallPiece>(), blocks: new Map<number, BlockPiece>(), length: 0 },
+  thoughts: null as ThoughtPiece | null,
 });
 
 /** Gathers pieces over everyMs, and sends them while no other send is under way. */
@@ -47,7 +49,7 @@ export function coalesce({ send, clock, everyMs = 25, mostWaiting = 65_536 }: Co
     const createdAt = clock();
     const deltas = [...waiting].map(({ requestId, tenant, partition, attempt, index, text, ...one }) => ({
       ...{ requestId, tenant, partition, attempt, index, text, createdAt },
-      ...{ calls: [...one.calls.values()], blocks: [...one.blocks.values()] },
+      ...{ calls: [...one.calls.values()], blocks: [...one.blocks.values()], thoughts: one.thoughts },
     }));
     for (const one of waiting) Object.assign(one, empty(), { index: one.index + 1 });
     waiting.clear();
@@ -79,9 +81,9 @@ export function coalesce({ send, clock, everyMs = 25, mostWaiting = 65_536 }: Co
     open(target: DeltaTarget): DeltaSink {
       const one: OpenAnswer = { ...target, attempt: 0, index: 0, ...empty(), lost: false };
       return {
-        text(text, attempt, calls = [], blocks = []) {
+        text(text, attempt, calls = [], blocks = [], thoughts) {
           if (attempt !== one.attempt) Object.assign(one, { attempt, index: 0, ...empty(), lost: false });
-          if (one.lost || (text === "" && calls.length + blocks.length === 0)) return;
+          if (one.lost || (text === "" && calls.length + blocks.length === 0 && thoughts === undefined)) return;
           one.text += text;
           one.length += text.length;
           for (const piece of calls) {
@@ -95,6 +97,10 @@ export function coalesce({ send, clock, everyMs = 25, mostWaiting = 65_536 }: Co
             if (before === undefined) one.blocks.set(piece.index, { ...piece });
             else before.text += piece.text;
             one.length += (piece.head?.length ?? 0) + piece.text.length;
+          }
+          if (thoughts !== undefined) {
+            one.thoughts = { ...thoughts, text: (one.thoughts?.text ?? "") + thoughts.text };
+            one.length += thoughts.text.length;
           }
           one.lost = one.length > mostWaiting;
           if (one.lost) waiting.delete(one);

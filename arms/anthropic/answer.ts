@@ -13,7 +13,8 @@ export function createMessageAnswer({ onPiece, ...options }: AnswerOptions, nati
   const blocks = createBlocks(native && options.extra);
   const answer = createAnswer({
     ...options,
-    onPiece: onPiece && ((text, calls) => onPiece(text, calls, blocks.next())),
+    // Blocks have the thoughts, too.
+    onPiece: onPiece && ((text, calls, _, said) => onPiece(text, calls, blocks.next(), native ? undefined : said)),
   });
   /** Key: index of the block. The tool call's number, and whether it has arguments. */
   const calls = new Map<unknown, { index: number; input: string; hasInput: boolean }>();

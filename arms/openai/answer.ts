@@ -2,7 +2,7 @@
 import { APIError } from "openai";
 import { isObject } from "../../algorithms/text/json-shape.ts";
 import { wellFormedPieces } from "../../algorithms/text/well-formed.ts";
-import type { BlockPiece, CallPiece } from "../../schemas/types.ts";
+import type { BlockPiece, CallPiece, ThoughtPiece } from "../../schemas/types.ts";
 import { createPartReader, type Choice } from "./completion.ts";
 import { createCounts, writtenTokens, type Counted } from "./counts.ts";
 import { CutShort, NotACompletion } from "./errors.ts";
@@ -25,8 +25,13 @@ export interface Completion {
   firstTokenAt: number | null;
 }
 
-/** A piece of the text, "" for none, of calls of tools, and of Anthropic's blocks. */
-export type OnPiece = (text: string, calls: readonly CallPiece[], blocks?: readonly BlockPiece[]) => void;
+/** A piece of the text, "" for none, of calls of tools, of Anthropic's blocks, and of thoughts. */
+export type OnPiece = (
+  text: string,
+  calls: readonly CallPiece[],
+  blocks?: readonly BlockPiece[],
+  thoughts?: ThoughtPiece,
+) => void;
 
 export interface Answer {
   /** text: its JSON, if any; the value may be changed. Throws APIError, NotACompletion. */
@@ -55,6 +60,9 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
   const counts = createCounts();
   const reader = createPartReader(counts, isWhole, headers);
   const [rest, calls, pass] = [createExtra(), createToolCalls(), wellFormedPieces()];
+  const passThought = wellFormedPieces();
+  /** The member that thoughts come in: some endpoints say them in two. */
+  let thoughtsIn: string | null = null;
   /** The call of a function as it was before tools: one, without an id. */
   const legacy = createToolCalls();
   let [text, reasoning] = ["", ""];
@@ -81,7 +89,12 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
     const streamed = extra && !isWhole ? pieces : [];
     isHeld ||= extra && choice.refusal !== "" && choice.refusal === choice.text;
     const sent = isHeld ? "" : ready;
-    if (sent !== "" || streamed.length > 0) onPiece?.(sent, streamed);
+    const thought = extra && !isWhole ? thoughtOf(choice) : null;
+    thoughtsIn ??= thought?.member ?? null;
+    const member = thoughtsIn ?? "";
+    const begun = thought?.member === member ? passThought(thought.text) : "";
+    if (begun !== "") onPiece?.(sent, streamed, [], { member, text: begun });
+    else if (sent !== "" || streamed.length > 0) onPiece?.(sent, streamed);
     const called = message?.["function_call"];
     if (isObject(called) && Object.keys(called).length > 0) legacy.add([{ index: 0, function: called }], isWhole);
     const refusal = choice.refusal === "" ? null : choice.refusal;
@@ -132,3 +145,12 @@ export function createAnswer({ isWhole, extra, headers, onPiece }: AnswerOptions
 /** Thoughts among parts of the content are kept where others have theirs. */
 const thoughts = ({ message, reasoning }: Choice): Record<string, unknown> =>
   typeof message?.["content"] === "object" && reasoning !== "" ? { reasoning_content: reasoning } : {};
+
+function thoughtOf({ message, reasoning }: Choice): ThoughtPiece | null {
+  for (const member of ["reasoning_content", "reasoning"]) {
+    const text = message?.[member];
+    if (typeof text === "string" && text !== "") return { member, text };
+  }
+  const isPart = typeof message?.["content"] === "object" && reasoning !== "";
+  return isPart ? { member: "reasoning_content", text: reasoning } : null;
+}

@@ -68,9 +68,10 @@ export async function callReplica(
       ...{ headers: { ...prepared.headers(replica), ...headers?.() }, signal },
       onBegin: (begun: () => Completion) => void (soFar = begun),
     };
-    return callOnce(client, target, body, options, (text, pieces, blocks) => {
-      hasText = true;
-      onText?.(text, attempt, pieces, blocks);
+    return callOnce(client, target, body, options, (text, pieces, blocks = [], thoughts) => {
+      // Thoughts may break off: no answer begins with them.
+      hasText ||= text !== "" || pieces.length + blocks.length > 0;
+      onText?.(text, attempt, pieces, blocks, thoughts);
     });
   };
   const result = await timed(ending, timeoutMs, call, (error) => problemOf(error, now(), sent)).catch(

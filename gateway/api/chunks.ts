@@ -1,8 +1,8 @@
 // A chat completion in chunks, as OpenAI streams it: server-sent events.
-import type { BlockPiece, CallPiece, Response } from "../../schemas/types.ts";
+import type { BlockPiece, CallPiece, Response, ThoughtPiece } from "../../schemas/types.ts";
 import { listOf } from "../../algorithms/text/json-shape.ts";
 import { errorBody, type ApiError } from "../errors.ts";
-import { completionId, extraOf, openAiReason, ownFields, refusalOf, usageOf } from "./response.ts";
+import { completionId, extraOf, openAiReason, ownFields, refusalOf, thoughtsOf, usageOf } from "./response.ts";
 
 export interface ChunksOf {
   requestId: string;
@@ -17,6 +17,8 @@ export interface ChunksOf {
 export interface Chunks {
   /** hasContent: false where calls of tools come first; absent: it is not known yet. */
   begin(hasContent?: boolean): string;
+  /** Absent: the format has none. The end says none of the same member. */
+  thoughts?(piece: ThoughtPiece): string;
   text(content: string): string;
   /** Pieces of calls of tools; "" where the format has none. */
   calls(pieces: readonly CallPiece[]): string;
@@ -39,17 +41,26 @@ const event = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
 export function createChunks({ requestId, model, created, includeUsage, others }: ChunksOf): Chunks {
   const base = { id: completionId(requestId), object: "chat.completion.chunk", created, model };
   const usage = includeUsage ? { usage: null } : {};
+  let thoughtsIn: string | undefined;
   const chunk = (delta: object, finish_reason: string | null, more: object = {}, index = 0): string =>
     event({ ...base, choices: [{ index, delta, logprobs: null, finish_reason }], ...usage, ...more });
   const whole = (response: Response, index: number): string => {
     const content = restText(response, response.text, { hasRefusals: true });
-    const delta = { role: "assistant", ...(content !== "" && { content }) };
-    return chunk(delta, null, {}, index) + rest(response, callsIn(response), index);
+    const thoughts = thoughtsOf(response);
+    const delta = {
+      ...{ role: "assistant", ...(thoughts !== null && { [thoughts.member]: thoughts.text }) },
+      ...(content !== "" && { content }),
+    };
+    return chunk(delta, null, {}, index) + rest(response, callsIn(response), { index, said: thoughts?.member });
   };
   /** What comes at the end of an answer. */
-  const rest = (response: Response, calls: readonly object[], index: number, more: object = {}): string =>
+  const rest = (
+    response: Response,
+    calls: readonly object[],
+    { index, said, more = {} }: { index: number; said: string | undefined; more?: object },
+  ): string =>
     [
-      ...extraChunks(response, calls).map(({ delta, logprobs }) =>
+      ...extraChunks(response, calls, said).map(({ delta, logprobs }) =>
         event({ ...base, choices: [{ index, delta, logprobs, finish_reason: null }], ...usage }),
       ),
       chunk({}, openAiReason(response), more, index),
@@ -57,11 +68,15 @@ export function createChunks({ requestId, model, created, includeUsage, others }
   return {
     begin: (hasContent = true): string =>
       chunk({ role: "assistant", content: hasContent ? "" : null, refusal: null }, null),
+    thoughts({ member, text }): string {
+      thoughtsIn = member;
+      return chunk({ [member]: text }, null);
+    },
     text: (content: string): string => chunk({ content }, null),
     calls: (pieces) => chunk({ tool_calls: pieces.map(callDelta) }, null),
     end: (response, calls): string =>
       [
-        rest(response, calls, 0, { precedent: ownFields(response) }),
+        rest(response, calls, { index: 0, said: thoughtsIn, more: { precedent: ownFields(response) } }),
         ...(others?.() ?? []).map((one, index) => whole(one, index + 1)),
         ...(includeUsage ? [event({ ...base, choices: [], usage: usageOf(response) })] : []),
         "data: [DONE]\n\n",
@@ -84,9 +99,14 @@ const callDelta = ({ index, id, type, name, arguments: piece }: CallPiece): obje
 });
 
 /** What is left of the calls of tools, and what comes whole, when the answer is final. */
-function extraChunks(response: Response, calls: readonly object[]): { delta: object; logprobs: unknown }[] {
+function extraChunks(
+  response: Response,
+  calls: readonly object[],
+  said: string | undefined,
+): { delta: object; logprobs: unknown }[] {
   const { message, logprobs } = extraOf(response);
-  const { tool_calls: _sent, ...others } = message;
+  const { tool_calls: _sent, ...all } = message;
+  const others = Object.fromEntries(Object.entries(all).filter(([name]) => name !== said));
   const delta = { ...others, ...(calls.length > 0 && { tool_calls: calls }) };
   return Object.keys(delta).length === 0 && logprobs === null ? [] : [{ delta, logprobs }];
 }

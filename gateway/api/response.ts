@@ -3,7 +3,7 @@
 import { finishReasonOf, type FinishReason } from "../../algorithms/text/finish-reason.ts";
 import { isObject } from "../../algorithms/text/json-shape.ts";
 import { nativeAnswerMember, type NativePiece } from "../../algorithms/text/message-blocks.ts";
-import type { Response } from "../../schemas/types.ts";
+import type { Response, ThoughtPiece } from "../../schemas/types.ts";
 
 /** The id of a completion names its request. */
 const idPrefix = "chatcmpl-";
@@ -77,6 +77,16 @@ export function nativeAnswer(response: Pick<Response, "passthrough">): NativeAns
       isObject(head) ? [{ head, text: typeof text === "string" ? text : "" }] : [],
     );
   return { pieces: read, end: isObject(end) ? end : {}, usage: isObject(usage) ? usage : {} };
+}
+
+/** What the model thought, in a member that streams have in pieces; null: nothing. */
+export function thoughtsOf(response: Pick<Response, "passthrough">): ThoughtPiece | null {
+  const { message } = extraOf(response);
+  for (const member of ["reasoning_content", "reasoning"]) {
+    const text = message[member];
+    if (typeof text === "string" && text !== "") return { member, text };
+  }
+  return null;
 }
 
 /** The text, where the model refused to answer; null: it is an answer. */

@@ -31,7 +31,10 @@ const addresses: Readonly<Record<string, Read>> = {
   "/v1/responses": (body, served, text) => {
     if ((body["previous_response_id"] ?? null) !== null) throw unserved("previous_response_id");
     const read = responsesRequest(body, served, { text });
-    return { body: read, answer: (response, of) => finishedResponse(response, { ...of, echo: read.echo }) };
+    return {
+      body: read,
+      answer: (response, of) => finishedResponse(response, { ...of, echo: read.echo, namespaces: read.namespaces }),
+    };
   },
 };
 

@@ -212,6 +212,7 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
           text,
           calls: [],
           blocks: [],
+          thoughts: null,
           createdAt: now(),
         });
     },

@@ -95,6 +95,7 @@ describe("tokens a minute", () => {
         text: "word ".repeat(1_400),
         calls: [],
         blocks: [],
+        thoughts: null,
         createdAt: 0,
       });
       return Promise.reject(gone);

@@ -39,7 +39,7 @@ export function createKeyLimits(
     const { onDelta } = options;
     let read = 0;
     const counted = (delta: Delta): void => {
-      read += estimateTokens(delta.text);
+      read += estimateTokens(delta.text) + estimateTokens(delta.thoughts?.text ?? "");
       for (const call of delta.calls) read += estimateTokens(call.arguments);
       onDelta?.(delta);
     };

@@ -53,7 +53,7 @@ export function addFiles(server: FastifyInstance, files: ReadonlyMap<string, Fil
     if (incoming.headers["if-none-match"] === file.etag) return reply.code(304).send();
     return reply.type(file.type).send(file.body);
   };
-  server.get("/", (incoming, reply) => send("index.html", "no-cache", incoming, reply));
+  server.get("/", { exposeHeadRoute: true }, (incoming, reply) => send("index.html", "no-cache", incoming, reply));
   server.get<{ Params: { name: string } }>("/page/files/:name", (incoming, reply) =>
     send(incoming.params.name, "public, max-age=31536000, immutable", incoming, reply),
   );

@@ -16,8 +16,8 @@ export function addModels(server: FastifyInstance, { callerOf, arms, aliases, st
     const caller = callerOf(incoming);
     return modelList(arms(), started, { aliases, caller });
   };
-  server.get("/v1/models", (incoming, reply) => reply.send(listFor(incoming)));
-  server.get<{ Params: { id: string } }>("/v1/models/:id", (incoming, reply) => {
+  server.get("/v1/models", { exposeHeadRoute: true }, (incoming, reply) => reply.send(listFor(incoming)));
+  server.get<{ Params: { id: string } }>("/v1/models/:id", { exposeHeadRoute: true }, (incoming, reply) => {
     const { id } = incoming.params;
     const caller = callerOf(incoming);
     armsAllowed(resolveModel(id, arms(), { aliases, caller }).arms, caller.arms);

@@ -25,10 +25,10 @@ export function addResponses(server: FastifyInstance, { clickhouse, ...dependenc
       throw badRequest("previous_response_id must be a text.", "previous_response_id");
     const previous = id === null ? [] : await previousTo(id, dependencies.callerOf(incoming));
     const body = responsesRequest(incoming.body, servedBy(dependencies.arms()), { text, previous });
-    const { echo } = body;
+    const { echo, namespaces } = body;
     const format: Format = {
-      answer: (response, of) => finishedResponse(response, { ...of, echo }),
-      chunks: (of) => createResponseEvents({ ...of, echo }),
+      answer: (response, of) => finishedResponse(response, { ...of, echo, namespaces }),
+      chunks: (of) => createResponseEvents({ ...of, echo, namespaces }),
     };
     return answerTo(incoming, reply, body, format, dependencies);
   });

@@ -71,8 +71,7 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
     // A reader starts over with every attempt: those of arms that failed before count, too.
     const before = failedArms(work).reduce((sum, { attempts }) => sum + attempts, 0);
     const onText =
-      sink &&
-      ((...[text, attempt, calls, blocks]: Parameters<OnText>) => sink.text(text, attempt + before, calls, blocks));
+      sink && ((...[text, attempt, ...more]: Parameters<OnText>) => sink.text(text, attempt + before, ...more));
     const watch = cancels?.({ tenant, requestId, arrivedAt: work.plannedAt - work.planMs }, cancellation);
     const result = await (
       watch?.isCancelled() === true

@@ -46,7 +46,7 @@ const answer = (path: string, text: string): void => {
   server.get(path, (_request, reply) => {
     const chunks = createChunks({ requestId: "r", model: "m", created: 1, includeUsage: false });
     const stream = openStream(reply, { chunks, heartbeatMs: 60_000, slowReaderMs, unsent });
-    const of = { requestId: "r", tenant: "t", attempt: 1, calls: [], blocks: [], createdAt: 1 };
+    const of = { requestId: "r", tenant: "t", attempt: 1, calls: [], blocks: [], thoughts: null, createdAt: 1 };
     for (let index = 0; index < pieces - 1; index++) stream.delta({ ...of, index, text });
     stream.finish(aResponse({ text: text.repeat(pieces) }));
     most = Math.max(most, unsent.total());

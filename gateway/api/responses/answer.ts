@@ -1,12 +1,15 @@
 // An answer in the format of OpenAI's Responses API: a message and function calls as items.
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
 import type { Response } from "../../../schemas/types.ts";
+import type { Namespaces } from "./items.ts";
 import type { Named } from "../../routes/answer.ts";
 import { extraOf, openAiReason, ownFields, refusalOf, responseIdPrefix, usageOf } from "../response.ts";
 
 export interface ResponseOf extends Named {
   /** Members of the request body that the answer repeats. */
   echo: Record<string, unknown>;
+  /** Functions in namespaces; absent: there are none. */
+  namespaces?: Namespaces;
 }
 
 /** A response in progress; also the members that all responses have. */
@@ -34,8 +37,9 @@ export interface Call {
 }
 export const callId = (requestId: string, index: number, isCustom: boolean): string =>
   `${isCustom ? "ctc" : "fc"}_${requestId}_${index}`;
-export const callItem = (requestId: string, index: number, status: string, call: Call) => {
-  const { isCustom, arguments: text, ...of } = call;
+export const callItem = ({ requestId, namespaces }: ResponseOf, index: number, status: string, call: Call) => {
+  const { isCustom, arguments: text, ...own } = call;
+  const of = { ...own, ...namespaces?.get(own.name) };
   const [type, said] = isCustom
     ? ["custom_tool_call", { ...of, input: text }]
     : ["function_call", { ...of, arguments: text }];
@@ -64,7 +68,7 @@ export function finishedResponse(response: Response, of: ResponseOf, output?: (s
   const part = refusal === null ? textPart(response.text) : refusalPart(refusal);
   const items = () => [
     ...(hasMessage ? [messageItem(of.requestId, status, [part])] : []),
-    ...calls.map((call, index) => callItem(of.requestId, index, status, call)),
+    ...calls.map((call, index) => callItem(of, index, status, call)),
   ];
   return {
     ...openResponse(of),

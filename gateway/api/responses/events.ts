@@ -53,7 +53,7 @@ export function createResponseEvents(of: ResponseOf): Chunks {
       const isCustom = type === "custom";
       if (isCustom) customs.add(index);
       const first = { call_id: id ?? "", name: name ?? "", arguments: "", isCustom };
-      const item = callItem(of.requestId, index, "in_progress", first);
+      const item = callItem(of, index, "in_progress", first);
       begun = event("response.output_item.added", { output_index: at(index).output_index, item });
     }
     return begun + (delta === "" ? "" : event(`response.${ofCall(index)}.delta`, { ...at(index), delta }));
@@ -82,7 +82,7 @@ export function createResponseEvents(of: ResponseOf): Chunks {
       const itemOf = (item: "message" | number, status: string): object =>
         item === "message"
           ? messageItem(of.requestId, status, [part])
-          : callItem(of.requestId, item, status, calls[item] ?? noCall);
+          : callItem(of, item, status, calls[item] ?? noCall);
       const finished = finishedResponse(response, of, (status) =>
         [...positions.keys()].map((item) => itemOf(item, status)),
       );
@@ -91,7 +91,7 @@ export function createResponseEvents(of: ResponseOf): Chunks {
         const whole = { output_index: where.output_index, item: itemOf(item, finished.status) };
         if (item !== "message") {
           const { name, arguments: all, isCustom } = calls[item] ?? noCall;
-          const said = isCustom ? { input: all } : { name, arguments: all };
+          const said = isCustom ? { input: all } : { name: of.namespaces?.get(name)?.name ?? name, arguments: all };
           const last = event(`response.${ofCall(item)}.done`, { ...where, ...said });
           return last + event("response.output_item.done", whole);
         }
@@ -103,9 +103,11 @@ export function createResponseEvents(of: ResponseOf): Chunks {
       });
       return [last, refused, empty, ...done, event(`response.${finished.status}`, { response: finished })].join("");
     },
+    // As OpenAI does: some clients read the error alone, some the response that failed.
     error(error: ApiError) {
       const { message, code, param } = errorBody(error).error;
-      return event("error", { message, code, param });
+      const failed = { ...openResponse(of), status: "failed", error: { code, message } };
+      return event("error", { message, code, param }) + event("response.failed", { response: failed });
     },
     heartbeat: ": waiting\n\n",
     hasRefusals: true,

@@ -1,5 +1,5 @@
 // Converts input items of OpenAI's Responses API to chat messages. Call arguments keep their text.
-import { rawMembers } from "../../../algorithms/text/exact-json.ts";
+import { rawItems, rawMembers } from "../../../algorithms/text/exact-json.ts";
 import { isObject, listOf } from "../../../algorithms/text/json-shape.ts";
 import { badRequest, type ApiError } from "../../errors.ts";
 import { contentOf, functionTool, namedFunction, type At } from "../translated.ts";
@@ -29,13 +29,15 @@ export function turnsOf(input: unknown): Turn[] {
       const message = messageOf(item, path);
       if (message?.["role"] === "assistant" && last?.tool_calls !== undefined && last["content"] === null)
         last["content"] = message["content"];
-      else if (message !== null) turns.push({ message, path });
+      else if (message !== null && !joinSystem(last, message)) turns.push({ message, path });
     }
   }
   return turns;
 }
 
-function callOf({ type, call_id: id, name, arguments: given, input }: Json, path: string): Json | null {
+function callOf(item: Json, path: string): Json | null {
+  const { type, call_id: id, arguments: given, input } = item;
+  const name = flatName(item["namespace"], item["name"]);
   if (type !== "function_call" && type !== "custom_tool_call") return null;
   const [isCustom, text] = type === "custom_tool_call" ? [true, input] : [false, given];
   if (typeof id !== "string" || typeof name !== "string" || typeof text !== "string")
@@ -43,6 +45,15 @@ function callOf({ type, call_id: id, name, arguments: given, input }: Json, path
   return isCustom
     ? { id, type: "custom", custom: { name, input: text } }
     : { id, type: "function", function: { name, arguments: text } };
+}
+
+/** Templates take one system text, at the beginning. False: they are no two of them. */
+function joinSystem(last: Json | undefined, { role, content }: Json): boolean {
+  if (role !== "system" || last?.["role"] !== "system") return false;
+  const before = last["content"];
+  if (typeof content !== "string" || typeof before !== "string") return false;
+  last["content"] = `${before}\n\n${content}`;
+  return true;
 }
 
 /** Null for reasoning items: chat completions have no member for them. */
@@ -53,10 +64,12 @@ function messageOf(item: Json, path: string): Json | null {
     if (typeof id !== "string") throw badRequest(`${path}.call_id must be a string.`, path);
     return { role: "tool", tool_call_id: id, content: partsOf(output, `${path}.output`) };
   }
+  if (type === "item_reference") throw heldElsewhere(path);
   if (type !== "message") throw unserved(path, type);
   if (typeof role !== "string" || !["system", "developer", "user", "assistant"].includes(role))
     throw badRequest(`${path}.role must be "system", "developer", "user" or "assistant".`, path);
-  return { role, content: partsOf(content, `${path}.content`) };
+  // Few engines beside OpenAI's know developer: templates leave it out without a word.
+  return { role: role === "developer" ? "system" : role, content: partsOf(content, `${path}.content`) };
 }
 
 function partsOf(content: unknown, path: string): string | readonly Json[] {
@@ -77,6 +90,14 @@ function partOf(part: unknown, path: string): Json & { type: string; text?: stri
   throw unserved(path, type);
 }
 
+/** Vercel's AI SDK refers to items of answers unless it is told that none is stored. */
+const heldElsewhere = (path: string): ApiError =>
+  badRequest(
+    `${path} refers to an item by its id: send the item itself (with store: false clients do), or previous_response_id.`,
+    path,
+    "unsupported_value",
+  );
+
 const unserved = (path: string, type: unknown): ApiError =>
   badRequest(
     `${path} of type ${typeof type === "string" ? type.slice(0, 40) : "none"} is not served: messages, calls of functions and their results are.`,
@@ -84,16 +105,48 @@ const unserved = (path: string, type: unknown): ApiError =>
     "unsupported_value",
   );
 
+/** What chat completions have no namespaces for: names of functions in them, and what they mean. */
+export type Namespaces = Map<string, { namespace: string; name: string }>;
+
+const flatName = (namespace: unknown, name: unknown): unknown =>
+  typeof namespace !== "string" || typeof name !== "string"
+    ? name
+    : `${namespace}${namespace.endsWith("__") ? "" : "__"}${name}`;
+
+/** Converts a tool, or all of a namespace, whose functions are noted by name. Throws ApiError. */
+export function toolsOf({ value, text, path }: At, namespaces: Namespaces): object[] {
+  const { type, name: namespace, tools } = isObject(value) ? value : {};
+  if (type !== "namespace" || typeof namespace !== "string") return [toolOf({ value, text, path })];
+  const texts = rawItems(rawMembers(text).get("tools") ?? "[]");
+  return listOf(tools).map((tool, index) => {
+    const at = `${path}.tools[${index}]`;
+    const name = isObject(tool) ? tool["name"] : undefined;
+    const flat = flatName(namespace, name);
+    if (!isObject(tool) || typeof name !== "string" || typeof flat !== "string" || namespaces.has(flat))
+      throw badRequest(`${at} must have a name of its own.`, at);
+    namespaces.set(flat, { namespace, name });
+    return toolOf({ value: { ...tool, name: flat }, text: texts[index] ?? "{}", path: at });
+  });
+}
+
 /** Converts a function or a custom tool; tools of OpenAI's servers are refused. */
-export function toolOf({ value, text, path }: At): object {
+function toolOf({ value, text, path }: At): object {
   const { type, name, description, format } = isObject(value) ? value : {};
-  if (!isClientTool(type) || typeof name !== "string")
-    throw badRequest(`${path} is no function with a name: no arm here runs other tools.`, path, "unsupported_value");
+  if (!isClientTool(type) || typeof name !== "string") throw unservedTool(type, path);
   if (type === "function") return functionTool(name, value, rawMembers(text).get("parameters"));
   const { type: kind, ...grammar } = isObject(format) ? format : {};
   const written = kind === "grammar" ? { type: kind, grammar } : format;
   return { type, custom: { name, description, format: written } };
 }
+
+const unservedTool = (type: unknown, path: string): ApiError => {
+  const of = typeof type === "string" ? `of type ${type.slice(0, 40)}` : "no object with a type";
+  return badRequest(
+    `${path} is ${of}, and no function or custom tool with a name: no arm here runs other tools. Leave it out.`,
+    path,
+    "unsupported_value",
+  );
+};
 
 const isClientTool = (type: unknown): type is "function" | "custom" => type === "function" || type === "custom";
 const named = (type: "function" | "custom", name: unknown): object =>

@@ -5,7 +5,7 @@ import { badRequest } from "../../errors.ts";
 import { storedMark } from "../../previous-response.ts";
 import { unservedMember, type ChatBody, type Served } from "../request.ts";
 import { copied, listedIn, translatedRequest } from "../translated.ts";
-import { toolChoiceOf, toolOf, turnsOf } from "./items.ts";
+import { toolChoiceOf, toolsOf, turnsOf, type Namespaces } from "./items.ts";
 
 type Json = Record<string, unknown>;
 
@@ -37,6 +37,7 @@ const neutral = new Map<string, (value: unknown) => boolean>(
 export interface ResponsesBody extends ChatBody {
   /** Members of the request body that the answer repeats. */
   echo: Json;
+  namespaces: Namespaces;
 }
 
 export interface ResponsesOptions {
@@ -62,7 +63,8 @@ export function responsesRequest(
   const first = { message: { role: "system", content: instructions }, path: "instructions" };
   const before = previous.map((message) => ({ message, path: "previous_response_id" }));
   const turns = [...(instructions === null ? [] : [first]), ...before, ...turnsOf(body["input"])];
-  const tools = listedIn(body, members, "tools").map(toolOf);
+  const namespaces: Namespaces = new Map();
+  const tools = listedIn(body, members, "tools").flatMap((tool) => toolsOf(tool, namespaces));
   const chat = {
     ...copied(members, same),
     messages: turns.map(({ message }) => message),
@@ -83,6 +85,7 @@ export function responsesRequest(
     ...request,
     request: { ...request.request, metadata },
     echo: { store, ...Object.fromEntries(echo), ...format },
+    namespaces,
   };
 }
 
