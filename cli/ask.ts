@@ -124,13 +124,15 @@ async function ask(
         if (decoded.ok && decoded.value.requestId === request.id) found(decoded.value);
       }, responses.reject);
     });
-  const tails = await Promise.all([
+  const listened = await Promise.allSettled([
     listen("responses", responses.resolve),
     listen("decisions", decisions.resolve),
     ...(request.mayCompare ? [listen("alternative-answers", alternative.resolve)] : []),
   ]);
+  const tails = listened.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
   const producer = kafka.plainProducer();
   try {
+    for (const one of listened) if (one.status === "rejected") throw one.reason;
     await producer.send([{ topic: `${prefix}requests`, key: request.id, value: codec.encode("requests", request) }]);
     const response = await within(responses.promise, timeoutMs, signal);
     if (response === null) {

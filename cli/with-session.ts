@@ -21,7 +21,8 @@ export function openRunning(
   io: Io,
   { start = false, tables = true, level = "error" }: Opening = {},
 ): Promise<Session> {
-  return openSession(config, { log: createLog({ level }), start, tables, say: tell(io) }).catch(whereElse(config));
+  const log = createLog({ level });
+  return openSession(config, { log, start, tables, say: tell(io), endsOnRefusal: true }).catch(whereElse(config));
 }
 
 export async function withSession(command: Command, io: Io, work: Work<void>, opening: Opening = {}): Promise<void> {

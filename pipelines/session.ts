@@ -38,6 +38,8 @@ export interface SessionOptions {
   say?: ((step: string) => void) | undefined;
   /** Whether to create ClickHouse's tables; if-there: only while it answers. Default true. */
   tables?: boolean | "if-there";
+  /** For a command: a person waits, and is told what the broker refuses. */
+  endsOnRefusal?: boolean;
   /** Set for a log replay. */
   logReplay?: Opened["logReplay"];
   /** Prefix of the registry's subjects; kafka.prefix by default. */
@@ -47,7 +49,7 @@ export interface SessionOptions {
 /** Makes topics, subjects and tables. Rejects after about ten seconds without a server. */
 export async function openSession(
   config: Config,
-  { log, clientId = "precedent", start = true, say, tables = true, logReplay, subjects }: SessionOptions,
+  { log, clientId = "precedent", start = true, say, tables = true, endsOnRefusal, logReplay, subjects }: SessionOptions,
 ): Promise<Session> {
   const connections = await resolveConnections(config, { start, say: start ? say : undefined });
   const tellWait = say ?? ((line: string) => log.warn(line));
@@ -57,7 +59,7 @@ export async function openSession(
   const kafka = createKafka({
     ...{ clientId, brokers: connections.kafka.brokers, config: { ...config.kafka, ...connections.kafka } },
     ...{ holders: { mine: holderOf(), isDead }, cacheTtlMs: longestTtlMs(config.cache) },
-    ...{ onUnreadable: countUnreadable(metrics), log: log.child({ client: "kafka" }) },
+    ...{ onUnreadable: countUnreadable(metrics), endsOnRefusal, log: log.child({ client: "kafka" }) },
   });
   const codec = createCodec({ prefix: subjects ?? prefix, registry: createRegistry(connections.registry) });
   const clickhouse = createClickHouse(connections.clickhouse);

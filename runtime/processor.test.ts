@@ -147,6 +147,26 @@ describe("processor", () => {
     expect(tombstone.map(({ topic }) => topic)).toEqual(["dead-letters"]);
   });
 
+  test("one whose client can be read all the same is answered, too, and so is its dead letter's stand-in", async () => {
+    const envelope = { ...document("q"), tenant: "acme" } as never;
+    const failed = { ok: false, code: "undecodable", reason: "seed is beyond 2^52", envelope } as const;
+    const codec = { ...plainCodec(), decode: () => Promise.resolve(failed) };
+    const contract: SetUp["contract"] = {
+      answer: ({ record }, { status, code, message }) => [emit(`${record.tenant} ${status} ${code} ${message}`)],
+    };
+    const processor = setUp({ step: echo, codec, contract });
+    for (const [letter, response, ...others] of [
+      await processor.process(rawRecord(7, "x"), position, never()),
+      await processor.rejected(rawRecord(7, "x"), position, "too large", false),
+    ]) {
+      expect(letter?.topic).toBe("dead-letters");
+      expect(String(response?.value)).toContain("acme refused undecodable Precedent can't read the request: seed is");
+      expect(others).toEqual([]);
+    }
+    const [letter] = await processor.process(rawRecord(7, "x"), position, never());
+    expect(JSON.parse(String(letter?.value))).toMatchObject({ tenant: "acme", reason: "seed is beyond 2^52" });
+  });
+
   test.each<[string, Step<In, Reported, "documents">]>([
     [
       "throws",

@@ -1,8 +1,9 @@
 // Work on one record: decode, operators, encode. It ends in outputs: undecodable records and bugs
-// are dead-lettered with a final answer; dependencies are waited for until the deadline. A lost
-// partition ends it.
+// are dead-lettered, with a final answer where the client is known; dependencies are waited for
+// until the deadline. A lost partition ends it.
 import { messageOf } from "../connections/errors.ts";
 import { arrivalOf } from "../algorithms/identity/identity.ts";
+import { shortName } from "../algorithms/identity/names.ts";
 import { rarely } from "../algorithms/queueing/rarely.ts";
 import type { OutgoingMessage, RawRecord } from "../connections/kafka/port.ts";
 import type { Decoded } from "../connections/registry/port.ts";
@@ -32,6 +33,18 @@ interface UnderWay {
   /** performance.now() before it was decoded. */
   began: number;
   trace: RecordTrace | undefined;
+}
+
+interface Undecoded<T> {
+  code: string;
+  reason: string;
+  envelope?: T;
+}
+
+/** An erasure finds its dead letter by it. */
+function tenantIn({ envelope }: Undecoded<object>): { tenant?: string } {
+  const { tenant } = (envelope ?? {}) as { tenant?: unknown };
+  return typeof tenant === "string" ? { tenant: shortName(tenant) } : {};
 }
 
 /** Waits between warnings about late records. */
@@ -64,6 +77,19 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
   ): Received<RecordOf[N]> => {
     const timestamp = Math.min(arrivalOf(raw, receivedAt, contract.toleranceMs), receivedAt);
     return { record: value, position, timestamp, receivedAt };
+  };
+
+  /** The answer to a record that can't be read as a whole. */
+  const refusal = (
+    decoded: Undecoded<RecordOf[N]>,
+    raw: RawRecord,
+    position: Position,
+    trace?: RecordTrace,
+  ): OutgoingMessage[] => {
+    if (decoded.envelope === undefined) return [];
+    const received = receive(decoded.envelope, raw, position, now());
+    const message = `Precedent can't read the request: ${decoded.reason}. The record is in dead-letters.`;
+    return encode(answer(received, { status: "refused", code: decoded.code, message }), trace);
   };
 
   const ended = (emits: Emit[], { timings }: StepContext, trace: RecordTrace | undefined): OutgoingMessage[] => {
@@ -102,7 +128,10 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
     const decoded = unreadable === undefined ? await decode(record, lost) : { ok: false as const, ...unreadable };
     if (!decoded.ok) {
       trace?.deadLettered(decoded.code);
-      return [deadLetter(record, position, { code: decoded.code, reason: decoded.reason })];
+      return [
+        deadLetter(record, position, { code: decoded.code, reason: decoded.reason, ...tenantIn(decoded) }),
+        ...refusal(decoded, record, position, trace),
+      ];
     }
     const { value } = decoded;
     const work = async (at: number): Promise<OutgoingMessage[]> => {
@@ -171,7 +200,7 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
       const letter = deadLetter(record, position, { code: "output_too_large", reason: why }, again);
       if (record.unreadable !== undefined) return [letter];
       const decoded = await decode(record, new LazyAbort());
-      if (!decoded.ok) return [letter];
+      if (!decoded.ok) return [letter, ...refusal(decoded, record, position)];
       const received = receive(decoded.value, record, position, now());
       const failed = encode(answer(received, { status: "failed", code: "output_too_large", message: reason }));
       return [letter, ...failed, ...always(received)];

@@ -122,3 +122,14 @@ test("a broker that does not answer is, and is healthy when it answers again", a
   broker.ends = [];
   expect(await after(3)).toEqual([]);
 });
+
+test("a broker that refuses us is not said to be away: what it lacks is", async () => {
+  const { after, broker } = setUp([partitionWith(0, [], [])]);
+  await after(3);
+  broker.ends = new Error("Not authorized to access topics");
+  const [problem, ...others] = await after(16);
+  expect(problem).toMatch(/^no progress for 1\d s .*: Not authorized to access topics; .*lacks an ACL/);
+  expect(others).toEqual([]);
+  broker.ends = new Error("refused");
+  expect(await after(3)).toEqual([expect.stringContaining("broker does not answer")]);
+});

@@ -2,7 +2,9 @@
 // waiting without work, or not fetched are stalls after a while. Records under way may take as long
 // as the slowest request.
 import type { Logger } from "pino";
+import { messageOf } from "../connections/errors.ts";
 import type { PartitionEnds, PartitionProgress, TopicPartition } from "../connections/kafka/port.ts";
+import { remedyOf } from "../connections/security/errors.ts";
 import { partitionKey } from "./partition.ts";
 import type { Window } from "./window.ts";
 
@@ -59,6 +61,8 @@ export function watchProgress({ assigned, progress, ends, onEnd, log, ...options
   const watched = new Map<string, Watched>();
   const askMs = Math.max(lookMs, Math.min(15_000, stalledAfterMs / 4));
   let answeredAt = now();
+  /** Why the last question got no answer, where the broker has refused us. */
+  let refusal: string | undefined;
   let asking: Promise<void> | undefined;
 
   const kindsOf = (key: string, at: TopicPartition, anyRunning: boolean): Kind[] => {
@@ -120,7 +124,10 @@ export function watchProgress({ assigned, progress, ends, onEnd, log, ...options
       try {
         const topics = [...new Set(assigned().map((at) => at.topic))];
         await Promise.all(topics.map(askOf));
+        refusal = undefined;
       } catch (error) {
+        const remedy = remedyOf(error);
+        refusal = remedy && `${messageOf(error)}; ${remedy}`;
         log.debug({ err: error }, "the ends of the input are not known now");
       } finally {
         asking = undefined;
@@ -159,7 +166,8 @@ export function watchProgress({ assigned, progress, ends, onEnd, log, ...options
         const those = over.filter((stall) => stall.kind === kind);
         const since = Math.min(...those.map((stall) => stall.since));
         const partitions = those.flatMap(({ partition }) => partition ?? []);
-        return describeStall(partitions, since, now(), remedies[kind]);
+        const what = (kind === "away" ? refusal : undefined) ?? remedies[kind];
+        return describeStall(partitions, since, now(), what);
       });
     },
     stop(): void {

@@ -5,10 +5,12 @@ import { randomUUID } from "node:crypto";
 import type { Admin, Consumer, EachBatchPayload, Kafka as KafkaClient } from "kafkajs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { rarely } from "../../algorithms/queueing/rarely.ts";
 import { createAssigner } from "./assigner.ts";
 import { createHeartbeats } from "./heartbeats.ts";
 import { forgetMember, generationOf } from "./kafkajs-fencing.ts";
 import { forgetOutOfRange, listenOutOfRange } from "./kafkajs-out-of-range.ts";
+import { warnMs } from "./retry.ts";
 import { rivalsOf, type Holders } from "./rivals.ts";
 import type { Logs } from "./logs.ts";
 import { toRawRecord, partitionsByTopic } from "./messages.ts";
@@ -85,13 +87,14 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
   };
 
   const start = async (handlers: GroupHandlers): Promise<void> => {
+    const due = rarely(warnMs, () => performance.now());
     for (;;) {
       try {
         await consumer.connect();
         await consumer.subscribe({ topics: [...topics], fromBeginning: true });
         break;
       } catch (error) {
-        log.warn({ err: error, group }, "can't reach Kafka, trying again");
+        log[due() ? "warn" : "debug"]({ err: error, group }, "can't reach Kafka, trying again");
         await sleep(restartMs);
         if (stopped) return;
       }

@@ -35,6 +35,8 @@ export interface KafkaOptions {
   holders?: Holders;
   /** Milliseconds that an answer may be kept at most (topics.ts). */
   cacheTtlMs?: number;
+  /** Whether a topic that we may not read is an error, not waited for. */
+  endsOnRefusal?: boolean | undefined;
   /** Called for each batch that a reader has passed because it can't be read. */
   onUnreadable?: (batch: UnreadableBatch) => void;
   log: Logger;
@@ -44,7 +46,7 @@ const disconnectMs = 2_000;
 const stableLooks = { most: 100, everyMs: 10 };
 
 export function createKafka(options: KafkaOptions): Kafka {
-  const { brokers, clientId, config, holders, cacheTtlMs, onUnreadable, log } = options;
+  const { brokers, clientId, config, holders, cacheTtlMs, onUnreadable, endsOnRefusal, log } = options;
   const client = createKafkaClient({ brokers, clientId, config, log });
   const logs = createLogs(client);
   const { get: admin, opened: openedAdmin } = lazily(async (): Promise<Admin> => {
@@ -61,7 +63,7 @@ export function createKafka(options: KafkaOptions): Kafka {
     return () => void followers.delete(stuck);
   };
   const readerOf = (topic: string): ReaderOptions => ({
-    ...{ client, admin, topic, ends, watched, onUnreadable, log },
+    ...{ client, admin, topic, ends, watched, onUnreadable, endsOnRefusal, log },
     origins: (topics) => logs.origins(topics),
   });
   const wire = createWire(client);

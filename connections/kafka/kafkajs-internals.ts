@@ -121,9 +121,13 @@ export interface ClusterLike {
 export interface KnownMetadata {
   topicMetadata: { topic: string; partitionMetadata: object[] }[];
 }
+/** A broker of the metadata: where it says that it listens. */
+export interface PooledBroker {
+  connectionPool: { host: string; port: number };
+}
 export interface DescribedCluster {
   targetTopics: Set<string>;
-  brokerPool: { metadata: KnownMetadata | null };
+  brokerPool: { metadata: KnownMetadata | null; brokers: Record<string, PooledBroker> };
   refreshMetadata: (this: DescribedCluster) => Promise<void>;
   refreshMetadataIfNecessary: (this: DescribedCluster) => Promise<void>;
   metadata: (this: DescribedCluster, question?: { topics?: string[] }) => Promise<object | null>;
@@ -235,7 +239,9 @@ export const internals = {
   Decoder: require("kafkajs/src/protocol/decoder") as new (raw: Buffer) => DecoderLike,
   errors: require("kafkajs/src/protocol/error") as ProtocolErrors,
   Cluster: require("kafkajs/src/cluster") as { prototype: ClusterLike & DescribedCluster },
-  BrokerPool: require("kafkajs/src/cluster/brokerPool") as { prototype: object },
+  BrokerPool: require("kafkajs/src/cluster/brokerPool") as {
+    prototype: { connectBroker: (this: object, broker: PooledBroker) => Promise<void> };
+  },
   /** Asked for late: it brings along what patchAbortedFilter replaces. */
   get ConsumerGroup() {
     return require("kafkajs/src/consumer/consumerGroup") as { prototype: ConsumerGroupLike };

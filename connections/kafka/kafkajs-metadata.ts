@@ -5,6 +5,7 @@
 // topic that was added after the refresh started then has no partitions: reading its offsets fails
 // with a TypeError, or returns none. So a refresh that lacks a topic is repeated, and an answer
 // replaces only the topics in it.
+import { advertisedAs } from "./kafkajs-advertised.ts";
 import { internals, type DescribedCluster, type KnownMetadata } from "./kafkajs-internals.ts";
 
 /** Idempotent within a process because the module is loaded once. */
@@ -13,7 +14,11 @@ export function patchMetadata(): void {
   const { metadata: ask } = prototype;
   prototype.metadata = async function (this: DescribedCluster, question) {
     const metadata = await ask.call(this, question);
-    if (metadata === null) throw new internals.ConnectionError("no broker answers a request for metadata");
+    if (metadata === null) {
+      const known = Object.values(this.brokerPool.brokers).map(({ connectionPool: at }) => `${at.host}:${at.port}`);
+      const where = known.length === 0 ? "" : `: ${advertisedAs(known)}`;
+      throw new internals.ConnectionError(`no broker answers a request for metadata${where}`);
+    }
     return metadata;
   };
   for (const name of ["refreshMetadata", "refreshMetadataIfNecessary"] as const) {

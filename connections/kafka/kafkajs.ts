@@ -3,6 +3,7 @@
 import { createRequire } from "node:module";
 import type * as Kafkajs from "kafkajs";
 import { patchAbortedFilter } from "./kafkajs-aborted.ts";
+import { patchAdvertised } from "./kafkajs-advertised.ts";
 import { patchConnection } from "./kafkajs-connection.ts";
 import { patchCoordinators } from "./kafkajs-coordinators.ts";
 import { patchErrors } from "./kafkajs-errors.ts";
@@ -30,6 +31,7 @@ patchCoordinators();
 patchConnection();
 patchMembership();
 patchMetadata();
+patchAdvertised();
 patchOutOfRange();
 patchStopping();
 patchFetchWait();

@@ -2,6 +2,8 @@
 import { randomUUID } from "node:crypto";
 import type { Consumer, Kafka as KafkaClient } from "kafkajs";
 import type { Logger } from "pino";
+import { rarely } from "../../algorithms/queueing/rarely.ts";
+import { warnMs } from "./retry.ts";
 
 const restartMs = 500;
 
@@ -24,15 +26,17 @@ export function createReader(client: KafkaClient, topic: string): Consumer {
 
 /** kafkajs gives a consumer up after some errors: a table or a tail must survive that. */
 export function reviving(consumer: Consumer, start: () => Promise<void>, stopped: () => boolean, log: Logger): void {
+  let due = rarely(warnMs, () => performance.now());
   const revive = (): void => {
     if (stopped()) return;
     start().catch((error: unknown) => {
-      log.warn({ err: error }, "a reader can't start again yet");
+      log[due() ? "warn" : "debug"]({ err: error }, "a reader can't start again yet");
       setTimeout(revive, restartMs);
     });
   };
   consumer.on(consumer.events.CRASH, ({ payload }) => {
     if (stopped() || payload.restart) return;
+    due = rarely(warnMs, () => performance.now());
     log.warn({ err: payload.error }, "a reader crashed, starting it again");
     setTimeout(revive, restartMs);
   });

@@ -25,3 +25,12 @@ it("ends when it is stopped", async () => {
   };
   expect(await untilReachable(attempt, { log, stopped: () => stopped })).toBeUndefined();
 });
+
+it("ends with what the broker refuses, for a caller that asks for that", async () => {
+  const log = { warn: vi.fn(), debug: vi.fn() };
+  const refused = new Error("Not authorized to access topics");
+  let attempts = 0;
+  const attempt = () => Promise.reject(++attempts < 3 ? new Error("away") : refused);
+  await expect(untilReachable(attempt, { log, endsOnRefusal: true })).rejects.toBe(refused);
+  expect(attempts).toBe(3);
+});

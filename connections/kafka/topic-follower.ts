@@ -32,6 +32,8 @@ export interface ReaderOptions {
   origins?: (topics: readonly string[]) => Promise<ReadonlyMap<string, Origin>>;
   /** Called for each batch that can't be read and is passed. */
   onUnreadable?: ((batch: UnreadableBatch) => void) | undefined;
+  /** A first look that the broker refuses rejects. */
+  endsOnRefusal?: boolean | undefined;
   log: Logger;
   timings?: Partial<FollowTimings>;
 }

@@ -10,14 +10,13 @@ export function readTopic(
   options: ReaderOptions,
   onRecords: (records: RawRecord[], partition: number) => void | Promise<void>,
 ): TopicReader {
-  const { admin, topic, log } = options;
+  const { admin, topic, endsOnRefusal, log } = options;
   const follower = followTopic(options, { onRecords: (records, { partition }) => onRecords(records, partition) });
   let stopped = false;
   let added: NodeJS.Timeout | undefined;
   const begin = async (): Promise<void> => {
     const offsets = await untilReachable(() => admin().then((connected) => connected.fetchTopicOffsets(topic)), {
-      log,
-      topic,
+      ...{ log, topic, endsOnRefusal },
       stopped: () => stopped,
     });
     const partitions = (offsets ?? []).map(({ partition, low }) => ({ partition, low: Number(low) }));
@@ -40,9 +39,11 @@ export async function tailTopic(
   options: ReaderOptions,
   onRecord: (record: RawRecord, partition: number) => void,
 ): Promise<{ stop(): Promise<void> }> {
-  const { admin, topic, log } = options;
-  const offsets =
-    (await untilReachable(() => admin().then((connected) => connected.fetchTopicOffsets(topic)), { log, topic })) ?? [];
+  const { admin, topic, endsOnRefusal, log } = options;
+  const looked = untilReachable(() => admin().then((connected) => connected.fetchTopicOffsets(topic)), {
+    ...{ log, topic, endsOnRefusal },
+  });
+  const offsets = (await looked) ?? [];
   const follower = followTopic(options, {
     onRecords(records, { partition }) {
       for (const record of records) onRecord(record, partition);

@@ -15,16 +15,18 @@ interface Complex {
 interface Cursor {
   readonly bytes: Uint8Array;
   at: number;
+  /** Whether a value may be beyond what avsc reads: who reads skips it. */
+  readonly anyNumber: boolean;
 }
 type Walk = (cursor: Cursor) => void;
 
 /** Why the bytes can't be a record of the schema; null: structurally sound. */
-export type BoundsCheck = (bytes: Uint8Array) => string | null;
+export type BoundsCheck = (bytes: Uint8Array, anyNumber?: boolean) => string | null;
 
 export function createBoundsCheck(schema: unknown): BoundsCheck {
-  const walk = compile(schema as Canonical, new Map());
-  return (bytes) => {
-    const cursor = { bytes, at: 0 };
+  const walk = compile(schema as Canonical, new Map(), "");
+  return (bytes, anyNumber = false) => {
+    const cursor = { bytes, at: 0, anyNumber };
     try {
       walk(cursor);
     } catch (error) {
@@ -34,10 +36,11 @@ export function createBoundsCheck(schema: unknown): BoundsCheck {
   };
 }
 
-function compile(schema: Canonical, named: Map<string, Walk>): Walk {
-  if (typeof schema === "string") return primitive(schema, named);
+/** path: of the member, as an error message names it. */
+function compile(schema: Canonical, named: Map<string, Walk>, path: string): Walk {
+  if (typeof schema === "string") return primitive(schema, named, path);
   if (isUnion(schema)) {
-    const branches = schema.map((branch) => compile(branch, named));
+    const branches = schema.map((branch) => compile(branch, named, path));
     return (cursor) => {
       const index = readLong(cursor);
       const branch = branches[index];
@@ -54,24 +57,25 @@ function compile(schema: Canonical, named: Map<string, Walk>): Walk {
         for (const field of fields) field(cursor);
       };
       if (schema.name !== undefined) named.set(schema.name, record);
-      for (const field of schema.fields ?? []) fields.push(compile(field.type, named));
+      for (const { name, type } of schema.fields ?? [])
+        fields.push(compile(type, named, path === "" ? name : `${path}.${name}`));
       return record;
     }
     case "array":
       return blocks(
-        compile(schema.items ?? "null", named),
+        compile(schema.items ?? "null", named, path),
         typeof schema.items === "string" ? sizes[schema.items] : undefined,
       );
     case "map": {
-      const values = compile(schema.values ?? "null", named);
+      const values = compile(schema.values ?? "null", named, path);
       return blocks((cursor) => {
         skip(cursor, readLong(cursor));
         values(cursor);
       });
     }
     case "enum":
-      if (schema.name !== undefined) named.set(schema.name, readLong);
-      return readLong;
+      if (schema.name !== undefined) named.set(schema.name, readIndex);
+      return readIndex;
     case "fixed": {
       const size = schema.size ?? 0;
       const fixed: Walk = (cursor) => {
@@ -81,7 +85,7 @@ function compile(schema: Canonical, named: Map<string, Walk>): Walk {
       return fixed;
     }
     default:
-      return primitive(schema.type, named);
+      return primitive(schema.type, named, path);
   }
 }
 
@@ -90,7 +94,7 @@ const sizes: Readonly<Record<string, number>> = { boolean: 1, float: 4, double: 
 
 const isUnion = (schema: Canonical): schema is readonly Canonical[] => Array.isArray(schema);
 
-function primitive(type: string, named: Map<string, Walk>): Walk {
+function primitive(type: string, named: Map<string, Walk>, path: string): Walk {
   switch (type) {
     case "null":
       return () => undefined;
@@ -100,7 +104,9 @@ function primitive(type: string, named: Map<string, Walk>): Walk {
       };
     case "int":
     case "long":
-      return readLong;
+      return (cursor) => {
+        readLong(cursor, path === "" ? "a number" : path);
+      };
     case "float":
       return (cursor) => {
         skip(cursor, 4);
@@ -148,22 +154,30 @@ function skip(cursor: Cursor, size: number): void {
   cursor.at += size;
 }
 
-/** Zigzag varint of 10 bytes at most; beyond 2^52 avsc would be silently wrong. */
-function readLong(cursor: Cursor): number {
+const readIndex: Walk = (cursor) => {
+  readLong(cursor);
+};
+
+/**
+ * Zigzag varint of 10 bytes at most; beyond 2^52 avsc would be silently wrong.
+ * value: name of a member; absent for a length, a count or an index.
+ */
+function readLong(cursor: Cursor, value?: string): number {
   const first = cursor.bytes[cursor.at];
   if (first !== undefined && first < 0x80) {
     cursor.at++;
     return (first >>> 1) ^ -(first & 1);
   }
-  let value = 0;
+  let sum = 0;
   let scale = 1;
   for (let read = 0; read < 10; read++) {
     const byte = cursor.bytes[cursor.at];
     if (byte === undefined) throw new RangeError("the record is cut short");
     cursor.at++;
-    value += (byte & 0x7f) * scale;
-    if (byte < 0x80 && value > Number.MAX_SAFE_INTEGER) throw new RangeError("a number is beyond 2^52");
-    if (byte < 0x80) return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+    sum += (byte & 0x7f) * scale;
+    if (byte < 0x80 && sum > Number.MAX_SAFE_INTEGER && !(cursor.anyNumber && value !== undefined))
+      throw new RangeError(`${value ?? "a number"} is beyond 2^52`);
+    if (byte < 0x80) return sum % 2 === 0 ? sum / 2 : -(sum + 1) / 2;
     scale *= 128;
   }
   throw new RangeError("a number is longer than 10 bytes");

@@ -235,7 +235,7 @@ describe("codec", () => {
       "example-replays",
       codec.encode("example-replays", { ...exampleReplay, tokens: 2 ** 52 + 2 }),
     );
-    expect(decoded).toMatchObject({ ok: false, code: "undecodable", reason: "a number is beyond 2^52" });
+    expect(decoded).toMatchObject({ ok: false, code: "undecodable", reason: "tokens is beyond 2^52" });
   });
 
   it("refuses the record of another topic with the reason", async () => {

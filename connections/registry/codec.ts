@@ -8,6 +8,7 @@ import { messageOf } from "../errors.ts";
 import { ownersOf, schemaOf, shortTopicName, type RecordOf, type TopicName } from "../../schemas/records.ts";
 import { createBoundsCheck, type BoundsCheck } from "./bounds.ts";
 import type { Registry } from "./client.ts";
+import { createEnvelopeReader, type EnvelopeReader } from "./envelope.ts";
 import { CodecError, type Codec, type Decoded, type TenantOf } from "./port.ts";
 import { resolverOf } from "./resolve.ts";
 import { createTenantReader, type TenantReader } from "./tenant.ts";
@@ -39,13 +40,29 @@ interface Reader {
   read(payload: Buffer): unknown;
   writer: Type;
 }
+/** A writer whose records can't be read as ours; writer: absent where its schema is none. */
+type Refusal = { refusal: string } & Partial<Pick<Reader, "check" | "writer">>;
 
 export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOptions): Codec & TenantOf {
   const types = new Map<string, Type>();
   for (const name of new Set(Object.values(schemaOf))) types.set(name, writingType(readSchema(name)));
   const ids = new Map<TopicName, number>();
-  const readers = new LRUCache<string, Reader | { refusal: string }>({ max: 1_000 });
+  const readers = new LRUCache<string, Reader | Refusal>({ max: 1_000 });
   const unknown = new LRUCache<number, true>({ max: 10_000, ttl: unknownForMs });
+
+  const envelopeReaders = new WeakMap<Type, EnvelopeReader>();
+  /** Where the record is whole, though a value in it can't be read. */
+  function envelopeOf<N extends TopicName>(
+    topic: N,
+    { writer, check }: Reader | Refusal,
+    payload: Buffer,
+  ): { envelope?: RecordOf[N] } {
+    if (schemaOf[topic] !== "request" || writer === undefined || check?.(payload, true) !== null) return {};
+    const read = envelopeReaders.get(writer) ?? createEnvelopeReader(writer);
+    envelopeReaders.set(writer, read);
+    const envelope = read(payload);
+    return envelope === null ? {} : { envelope: envelope as RecordOf[N] };
+  }
 
   const tenantReaders = new LRUCache<string, { read: TenantReader | null }>({ max: 1_000 });
 
@@ -55,7 +72,7 @@ export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOp
     return type;
   };
 
-  async function fetchReader(topic: TopicName, id: number): Promise<Reader | { refusal: string } | null> {
+  async function fetchReader(topic: TopicName, id: number): Promise<Reader | Refusal | null> {
     if (unknown.has(id)) return null;
     const schema = await registry.schema(id);
     if (schema === null) {
@@ -88,15 +105,18 @@ export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOp
       if (reader === null) {
         return { ok: false, code: "unknown_schema", reason: `the registry knows no Avro schema with id ${id}` };
       }
-      if ("refusal" in reader)
-        return undecodable(`schema ${id} can't be read as ${schemaOf[topic]}: ${reader.refusal}`);
       const payload = bytes.subarray(headerBytes);
+      const refused = (reason: string): Decoded<RecordOf[N]> => ({
+        ...undecodable(reason),
+        ...envelopeOf(topic, reader, payload),
+      });
+      if ("refusal" in reader) return refused(`schema ${id} can't be read as ${schemaOf[topic]}: ${reader.refusal}`);
       const unsound = reader.check(payload);
-      if (unsound !== null) return undecodable(unsound);
+      if (unsound !== null) return refused(unsound);
       try {
         return { ok: true, value: reader.read(payload) as RecordOf[N] };
       } catch (error) {
-        return undecodable(messageOf(error));
+        return refused(messageOf(error));
       }
     },
 
@@ -152,17 +172,18 @@ function encoded(type: Type, record: unknown, id: number): Buffer {
   return space === scratch ? Buffer.from(space.subarray(0, end)) : space;
 }
 
-function makeReader(ours: Type, schema: object): Reader | { refusal: string } {
+function makeReader(ours: Type, schema: object): Reader | Refusal {
+  const read: Partial<Pick<Reader, "check" | "writer">> = {};
   try {
-    const writer = avro.Type.forSchema(schema as Schema);
-    const check = createBoundsCheck(writer.schema());
+    const writer = (read.writer = avro.Type.forSchema(schema as Schema));
+    const check = (read.check = createBoundsCheck(writer.schema()));
     if (writer.fingerprint().equals(ours.fingerprint())) {
       return { writer, check, read: (payload) => ours.fromBuffer(payload) as unknown };
     }
     const resolver = resolverOf(ours, writer);
     return { writer, check, read: (payload) => ours.fromBuffer(payload, resolver) as unknown };
   } catch (error) {
-    return { refusal: messageOf(error) };
+    return { ...read, refusal: messageOf(error) };
   }
 }
 

@@ -98,6 +98,52 @@ describe("a writer's schema", () => {
     });
   });
 
+  it("may hold a value that can't be read: who asked can be, to be answered", async () => {
+    const params = { maxTokens: null, temperature: null, topP: null, seed: 7, stop: [] };
+    const who = { id: "r1", tenant: "acme", domain: "sales", replyPartition: 3 };
+    const envelope = plainRequest("", who);
+    const nullable = (schema: RecordSchema) => {
+      become(schema, "tenant", ["null", "string"]);
+      become(schema, "deltas", ["null", "boolean"]);
+    };
+    const text = (schema: RecordSchema) => become(schema, "messages", "string");
+    const named = (schema: RecordSchema) => (schema.name = "ChatRequest");
+    for (const [change, value, what] of [
+      [() => undefined, { params: { ...params, seed: 2 ** 52 + 2 } }, "params.seed is beyond 2^52"],
+      [
+        () => undefined,
+        { allow: { ...plainRequest("", {}).allow, deadlineMs: -(2 ** 52) - 2 } },
+        "allow.deadlineMs is",
+      ],
+      [() => undefined, { createdAt: 2 ** 52 + 2 }, "createdAt is beyond"],
+      [nullable, { deltas: null }, "null"],
+      [text, { messages: "hi" }, "can't be read as request"],
+      [named, {}, "can't be read as request"],
+    ] as const) {
+      const { result } = await decoded("request", change, { ...plainRequest("hi", who), ...value });
+      expect(result).toMatchObject({ ok: false, reason: expect.stringContaining(what) as string, envelope });
+    }
+    const { result } = await decoded("request", nullable, { ...plainRequest("hi", who), tenant: null });
+    expect(result).toMatchObject({ envelope: { id: "r1", tenant: "default", replyPartition: 3 } });
+  });
+
+  it("is not believed of who asked where the record is cut off, or names no id", async () => {
+    for (const [file, value] of [
+      ["request", plainRequest("hi", { params: { ...plainRequest("", {}).params, seed: 2 ** 52 + 2 } })],
+      ["feedback", plainFeedback({ ...named, createdAt: 2 ** 52 + 2 })],
+    ] as const) {
+      const { result } = await decoded(file, () => undefined, value);
+      expect(result).toMatchObject({ ok: false });
+      expect(result).not.toHaveProperty("envelope");
+    }
+    const registry = createMemoryRegistry();
+    const codec = createCodec({ prefix: "p.", registry });
+    await codec.register({ arms: [] });
+    const bytes = codec.encode("requests", plainRequest("hi", { id: "r1" }));
+    for (const broken of [bytes.subarray(0, bytes.length - 1), Buffer.concat([bytes, Buffer.from([0])])])
+      expect(await codec.decode("requests", broken)).not.toHaveProperty("envelope");
+  });
+
   it("may widen numbers and say texts as bytes, within unions too", async () => {
     const change = (schema: RecordSchema) => {
       become(schema, "value", ["null", "int"]);

@@ -1,7 +1,15 @@
 // Records to bytes and back, in Confluent's wire format (magic 0, schema id, Avro).
 import type { RecordOf, TopicName, TopicOwners } from "../../schemas/records.ts";
 
-export type Decoded<T> = { ok: true; value: T } | { ok: false; code: "undecodable" | "unknown_schema"; reason: string };
+export type Decoded<T> =
+  | { ok: true; value: T }
+  | {
+      ok: false;
+      code: "undecodable" | "unknown_schema";
+      reason: string;
+      /** A request's id, tenant, domain and reply partition, where these can be read. */
+      envelope?: T;
+    };
 
 export interface Codec {
   /** Synchronous after register(). CodecError("unencodable") names the field. */

@@ -46,6 +46,10 @@ const remedies: readonly [RegExp, string][] = [
 /** A server that restarts looks the same: only who has given up is told. */
 const suspicions: typeof remedies = [
   [
+    /the brokers advertise/,
+    "see that these run, and that advertised.listeners of each is an address that this machine can resolve and connect to",
+  ],
+  [
     /Closed connection|closed before it was made|disconnected before secure TLS|socket hang up/,
     "the server closes connections as soon as they are made: see that TLS (https, or tls) and credentials (sasl) are what its port takes",
   ],

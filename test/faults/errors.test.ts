@@ -132,6 +132,21 @@ describe("undecodable records", () => {
     }
   });
 
+  test("one whose id can be read is answered, too: a seed beyond what JavaScript reads", async () => {
+    const params = { maxTokens: null, temperature: null, topP: null, seed: 2 ** 52 + 2, stop: [] };
+    const response = await system.ask("hello", { id: "big-seed", params, allow: allow("recorded") });
+    expect(response).toMatchObject({ requestId: "big-seed", status: "refused", error: { code: "undecodable" } });
+    expect(response.error?.message).toContain("params.seed is beyond 2^52");
+    const letter = await eventually("the dead letter", async () =>
+      Promise.resolve(letters.find(({ key }) => key?.toString() === "big-seed")),
+    );
+    expect(letter).toMatchObject({ stage: "plan", code: "undecodable", reason: "params.seed is beyond 2^52" });
+    // Mended, it is answered under the same id.
+    await system.produce([{ ...requestOf("hello"), id: "big-seed", allow: allow("recorded") }]);
+    const second = await eventually("its response", async () => Promise.resolve(system.responses.get("big-seed")?.[1]));
+    expect(second).toMatchObject({ status: "ok", text: "world", duplicate: false });
+  });
+
   test("truncated Avro goes to dead-letters", async () => {
     const whole = system.session.codec.encode("requests", requestOf("hello"));
     expect(await send(whole.subarray(0, whole.length - 9), "truncated")).toMatchObject({ code: "undecodable" });
