@@ -21,6 +21,7 @@ const config: KnipConfig = {
     "**/*worker.ts!",
     "**/*worker.testing.ts",
     "**/*writer.testing.ts",
+    "connections/embedder/telemetry.testing.ts",
     "connections/worker/boot*.mjs!",
     "bench/loop/floor-process.ts!",
     "bench/gateway/upstream-process.ts!",
