@@ -10,7 +10,7 @@ export interface Reason {
   stage: string;
   code: string;
   reason: string;
-  tenant?: string;
+  tenant?: string | undefined;
 }
 
 /** For what stands in a dead letter and its message beside the record's own bytes. */

@@ -3,7 +3,7 @@
 // until the deadline. A lost partition ends it.
 import { messageOf } from "../connections/errors.ts";
 import { arrivalOf } from "../algorithms/identity/identity.ts";
-import { shortName } from "../algorithms/identity/names.ts";
+import { tenantIn } from "../algorithms/identity/names.ts";
 import { rarely } from "../algorithms/queueing/rarely.ts";
 import type { OutgoingMessage, RawRecord } from "../connections/kafka/port.ts";
 import type { Decoded } from "../connections/registry/port.ts";
@@ -39,12 +39,6 @@ interface Undecoded<T> {
   code: string;
   reason: string;
   envelope?: T;
-}
-
-/** An erasure finds its dead letter by it. */
-function tenantIn({ envelope }: Undecoded<object>): { tenant?: string } {
-  const { tenant } = (envelope ?? {}) as { tenant?: unknown };
-  return typeof tenant === "string" ? { tenant: shortName(tenant) } : {};
 }
 
 /** Waits between warnings about late records. */
@@ -127,9 +121,10 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
     const { unreadable } = record;
     const decoded = unreadable === undefined ? await decode(record, lost) : { ok: false as const, ...unreadable };
     if (!decoded.ok) {
-      trace?.deadLettered(decoded.code);
+      const { code, reason, envelope }: Undecoded<RecordOf[N]> = decoded;
+      trace?.deadLettered(code);
       return [
-        deadLetter(record, position, { code: decoded.code, reason: decoded.reason, ...tenantIn(decoded) }),
+        deadLetter(record, position, { code, reason, tenant: tenantIn(envelope) }),
         ...refusal(decoded, record, position, trace),
       ];
     }

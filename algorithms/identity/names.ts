@@ -13,6 +13,12 @@ export const isTooLong = (name: string): boolean => name.length * 3 > nameBytes 
 /** The name, or one of fixed length made of it, so that its owner can still be answered. */
 export const shortName = (name: string): string => (isTooLong(name) ? `sha256:${hash("sha256", name)}` : name);
 
+/** The tenant of a record of any kind, as an erasure looks for it; undefined: it names none. */
+export function tenantIn(record: object | undefined): string | undefined {
+  const { tenant } = (record ?? {}) as { tenant?: unknown };
+  return typeof tenant === "string" ? shortName(tenant) : undefined;
+}
+
 /** Error message that lists the names that are too long; null: none. */
 export function nameProblem(names: Readonly<Record<string, string | null | undefined>>): string | null {
   const long = Object.entries(names).flatMap(([field, name]) =>

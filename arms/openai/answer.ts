@@ -1,6 +1,7 @@
 // An answer as it comes, whole or in pieces, until it is complete.
 import { APIError } from "openai";
 import { isObject } from "../../algorithms/text/json-shape.ts";
+import { thoughtIn } from "../../algorithms/text/thoughts.ts";
 import { wellFormedPieces } from "../../algorithms/text/well-formed.ts";
 import type { BlockPiece, CallPiece, ThoughtPiece } from "../../schemas/types.ts";
 import { createPartReader, type Choice } from "./completion.ts";
@@ -147,10 +148,6 @@ const thoughts = ({ message, reasoning }: Choice): Record<string, unknown> =>
   typeof message?.["content"] === "object" && reasoning !== "" ? { reasoning_content: reasoning } : {};
 
 function thoughtOf({ message, reasoning }: Choice): ThoughtPiece | null {
-  for (const member of ["reasoning_content", "reasoning"]) {
-    const text = message?.[member];
-    if (typeof text === "string" && text !== "") return { member, text };
-  }
   const isPart = typeof message?.["content"] === "object" && reasoning !== "";
-  return isPart ? { member: "reasoning_content", text: reasoning } : null;
+  return thoughtIn(message ?? {}) ?? (isPart ? { member: "reasoning_content", text: reasoning } : null);
 }

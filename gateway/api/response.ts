@@ -3,6 +3,7 @@
 import { finishReasonOf, type FinishReason } from "../../algorithms/text/finish-reason.ts";
 import { isObject } from "../../algorithms/text/json-shape.ts";
 import { nativeAnswerMember, type NativePiece } from "../../algorithms/text/message-blocks.ts";
+import { thoughtIn } from "../../algorithms/text/thoughts.ts";
 import type { Response, ThoughtPiece } from "../../schemas/types.ts";
 
 /** The id of a completion names its request. */
@@ -80,14 +81,8 @@ export function nativeAnswer(response: Pick<Response, "passthrough">): NativeAns
 }
 
 /** What the model thought, in a member that streams have in pieces; null: nothing. */
-export function thoughtsOf(response: Pick<Response, "passthrough">): ThoughtPiece | null {
-  const { message } = extraOf(response);
-  for (const member of ["reasoning_content", "reasoning"]) {
-    const text = message[member];
-    if (typeof text === "string" && text !== "") return { member, text };
-  }
-  return null;
-}
+export const thoughtsOf = (response: Pick<Response, "passthrough">): ThoughtPiece | null =>
+  thoughtIn(extraOf(response).message);
 
 /** The text, where the model refused to answer; null: it is an answer. */
 export function refusalOf(response: Pick<Response, "passthrough" | "text">): string | null {

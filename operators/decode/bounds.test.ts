@@ -60,6 +60,17 @@ it("names the tenant of what has no row, by which an erasure finds its dead lett
   expect(long).toMatchObject({ ok: false, tenant: expect.stringMatching(/^sha256:/) as string });
 });
 
+it("names the tenant of a request that can't be read as a whole", async () => {
+  const envelope = { ...feedback, tenant: "acme" } as never;
+  const codec = {
+    decode: () => Promise.resolve({ ok: false, code: "undecodable", reason: "seed is beyond 2^52", envelope } as const),
+  };
+  const decode = createDecode({ codec });
+  expect(
+    await decode("requests", { key: null, value: Buffer.from("x") }, position, AbortSignal.timeout(5_000)),
+  ).toMatchObject({ ok: false, code: "undecodable", tenant: "acme" });
+});
+
 it("names feedback without an id by its position: two of them are two", () => {
   const idAt = (id: string, offset: number) =>
     rowsOf.feedback({ ...feedback, id }, { ...position, offset })[0]?.rows[0];

@@ -1,6 +1,6 @@
 // First verb of record: bytes to rows. Waits while the registry is away; undecodable records are
 // returned with their reason.
-import { shortName } from "../../algorithms/identity/names.ts";
+import { tenantIn } from "../../algorithms/identity/names.ts";
 import type { Codec } from "../../connections/registry/port.ts";
 import { decodeWithRetries } from "../../runtime/decode.ts";
 import type { DecodedRows } from "../../runtime/rows.ts";
@@ -12,12 +12,6 @@ import type { RowPosition } from "./values.ts";
 export interface DecodeDependencies {
   codec: Pick<Codec, "decode">;
   onWaiting?: (cause: Error) => void;
-}
-
-/** An erasure finds its dead letter by it. */
-function tenantIn(record: object): string | undefined {
-  const { tenant } = record as { tenant?: unknown };
-  return typeof tenant === "string" ? shortName(tenant) : undefined;
 }
 
 export type Decode = (
@@ -36,7 +30,7 @@ export function createDecode({ codec, onWaiting }: DecodeDependencies): Decode {
     signal: AbortSignal,
   ): Promise<DecodedRows> {
     const decoded = await decodeWithRetries(codec, topic, value, { signal, onWaiting });
-    if (!decoded.ok) return decoded;
+    if (!decoded.ok) return { ...decoded, tenant: tenantIn(decoded.envelope) };
     const problem = boundsProblem(topic, decoded.value);
     if (problem !== null) return { ok: false, code: "out_of_bounds", reason: problem, tenant: tenantIn(decoded.value) };
     return { ok: true, tables: rowsOf[topic](decoded.value, position) };
